@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from broker.clients import START, WALL, DurableScene
 from broker.durable_clients import DAY, durable
-from heliograph.broker.core import record_kinds as facts
-from heliograph.broker.core.broker import Broker
+from heliograph.broker.broker import Broker
 from heliograph.broker.core.limits import Limits
-from heliograph.broker.core.store import Clock, Store
-from heliograph.broker.core.subscription import subscription_cost
-from heliograph.broker.sessions import offline_sessions as away_facts
 from heliograph.broker.sessions.session import FOR_EVER, session_cost
+from heliograph.broker.sessions.subscription import subscription_cost
+from heliograph.broker.storage import offline_sessions as away_facts
+from heliograph.broker.storage import record_kinds as facts
+from heliograph.broker.storage.store import Clock, Store
 from heliograph.log import log_kinds
 from heliograph.log.log import LogOptions
 from heliograph.log.message_log import MessageLog

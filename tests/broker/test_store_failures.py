@@ -3,7 +3,7 @@
 import pytest
 
 from broker.durable_clients import durable
-from heliograph.broker.queues.definition import QueueDefinition
+from heliograph.broker.core.queue_definition import QueueDefinition
 from heliograph.log import message_log as ledger
 from heliograph.mqtt import PubRec
 

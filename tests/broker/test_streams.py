@@ -7,11 +7,11 @@ from zlib import crc32
 import pytest
 
 from broker.clients import START, Scene
-from heliograph.broker.core import record_kinds as facts
-from heliograph.broker.core.broker import Broker
+from heliograph.broker.broker import Broker
 from heliograph.broker.core.limits import Limits
-from heliograph.broker.core.store import Clock, Store
-from heliograph.broker.core.streams import StreamOptions
+from heliograph.broker.storage import record_kinds as facts
+from heliograph.broker.storage.store import Clock, Store
+from heliograph.broker.storage.streams import StreamOptions
 from heliograph.errors import Problem
 from heliograph.log.errors import OffsetAhead, OffsetGone
 from heliograph.log.log import LogOptions

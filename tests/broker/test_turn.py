@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from broker.clients import DurableScene
 from broker.durable_clients import durable, subscriber
-from heliograph.broker.core.streams import StreamOptions
-from heliograph.broker.queues.definition import QueueDefinition
+from heliograph.broker.core.queue_definition import QueueDefinition
+from heliograph.broker.storage.streams import StreamOptions
 from heliograph.log import log_kinds
 from heliograph.log.messages import MIXED_PACKETS, form_of
 from heliograph.log.record import Record

@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING
 from heliograph.common.lazy_names import lazy_names
 
 if TYPE_CHECKING:
+    from heliograph.lab.errors import BrokerGone
     from heliograph.lab.machine import raise_file_limit
-    from heliograph.lab.network import BrokerGone
 
 __getattr__ = lazy_names(
     __name__,
     {
+        "errors": "BrokerGone",
         "machine": "raise_file_limit",
-        "network": "BrokerGone",
     },
 )
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from faults.queues.history import Key, Records
 from faults.queues.world import BACKED_OUT, read
 from heliograph.amqp.messages.message import Value, decode_message
-from heliograph.broker.core import record_kinds as facts
+from heliograph.broker.storage import record_kinds as facts
 from heliograph.log import log_kinds
 from heliograph.log.group import records_in
 from heliograph.log.log_kinds import ACK

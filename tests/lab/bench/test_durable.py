@@ -12,12 +12,11 @@ from heliograph.lab.bench.backlog import Backlog
 from heliograph.lab.bench.case import Effort, Site
 from heliograph.lab.bench.recovery import Recovery
 from heliograph.lab.bench.throughput import Throughput
-from heliograph.lab.disk import filesystem, occupied, work_folder
 from heliograph.lab.load.client_loop import ClientLoop, give_up
-from heliograph.lab.load.mqtt.client_group import MqttClientGroup
+from heliograph.lab.load.mqtt.client import MqttClientGroup
 from heliograph.lab.load.mqtt.connection import MqttConnection
 from heliograph.lab.load.plan import Group, Plan
-from heliograph.lab.machine import Cores
+from heliograph.lab.machine import Cores, filesystem, occupied, work_folder
 from heliograph.lab.targets.heliograph_server import Heliograph, HeliographMemory
 from heliograph.lab.targets.mosquitto import Mosquitto
 from heliograph.lab.targets.running import running

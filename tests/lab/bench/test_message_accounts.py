@@ -10,8 +10,8 @@ from heliograph.lab.bench.idle import AT_ONCE, Idle
 from heliograph.lab.bench.latency import Latency
 from heliograph.lab.bench.throughput import Throughput
 from heliograph.lab.bench.visits import Visits
+from heliograph.lab.errors import BrokerGone
 from heliograph.lab.load import Address
-from heliograph.lab.network import BrokerGone
 from heliograph.lab.probes.meter import Meter
 from lab.bench.scripted_broker import Script, ScriptedBroker, faithful
 

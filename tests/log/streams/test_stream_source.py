@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from broker.test_streams import DurableScene
-from heliograph.broker.core.streams import StreamOptions
+from heliograph.broker.storage.streams import StreamOptions
 from heliograph.log.streams.stream_reader import StreamReader
 from heliograph.log.streams.stream_source import Lag, stream_lag
 

@@ -7,19 +7,19 @@ what a crash could take back. Whatever has to wait is read back from the log.
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from heliograph.broker.core import record_kinds as facts
 from heliograph.broker.core.mixed_span import MixedSpan
-from heliograph.broker.core.record_kinds import Move
-from heliograph.broker.core.routes import Durable, Route
 from heliograph.broker.core.slices import SLICE
 from heliograph.broker.core.span import Span
-from heliograph.broker.core.subscription import ShareGroup, Subscription
 from heliograph.broker.delivery.memory_delivery import SHARERS_AT_ONCE
 from heliograph.broker.delivery.sending import Rendered, count_sent, packets_for, too_large
-from heliograph.broker.delivery.spool import Spool
-from heliograph.broker.delivery.window import Flight
+from heliograph.broker.routing.routes import Durable, Route
 from heliograph.broker.sessions.session import Session
-from heliograph.broker.sessions.session_recovery import revived_span
+from heliograph.broker.sessions.spool import Spool
+from heliograph.broker.sessions.subscription import ShareGroup, Subscription
+from heliograph.broker.sessions.window import Flight
+from heliograph.broker.storage import record_kinds as facts
+from heliograph.broker.storage.record_kinds import Move
+from heliograph.broker.storage.session_recovery import revived_span
 from heliograph.errors import Problem
 from heliograph.log import (
     MIXED_PACKETS,
@@ -32,8 +32,8 @@ from heliograph.log import (
 )
 
 if TYPE_CHECKING:
-    from heliograph.broker.core.broker import Broker
-    from heliograph.broker.core.store import Store
+    from heliograph.broker.broker import Broker
+    from heliograph.broker.storage.store import Store
 
 
 _PUMPED_AT_ONCE = 100

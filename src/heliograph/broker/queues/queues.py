@@ -6,25 +6,31 @@ from contextlib import AbstractContextManager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from heliograph.broker.core import record_kinds as facts
 from heliograph.broker.core.memory import Account
+from heliograph.broker.core.queue_definition import (
+    DEAD_LETTER_QUEUE,
+    MOST_MESSAGES,
+    TEMPORARY_MODEL,
+    Kind,
+    QueueDefinition,
+)
 from heliograph.broker.core.slices import SLICE, Steps
 from heliograph.broker.queues import refusal
 from heliograph.broker.queues.admission import Pattern, admit, unfit_for_all
-from heliograph.broker.queues.definition import DEAD_LETTER_QUEUE, MOST_MESSAGES, TEMPORARY_MODEL, Kind, QueueDefinition
 from heliograph.broker.queues.entry import NOT_STORED, Entry, cost_of
 from heliograph.broker.queues.loading import Loading
 from heliograph.broker.queues.queue import Queue
-from heliograph.broker.queues.queue_record_kinds import DELIVERIES_ROW, QueueFacts, gone_fact, queue_fact
 from heliograph.broker.queues.queue_storage import Memory, Shelf
 from heliograph.broker.queues.queue_writes import QueueWrites, Runs
 from heliograph.broker.queues.refusal import STORED, TAKEN, NoSuchQueue, Put, Refusal, Refused
 from heliograph.broker.queues.statistics import WorkCounters
 from heliograph.broker.queues.unit_of_work import LIMIT, Work
+from heliograph.broker.storage import record_kinds as facts
+from heliograph.broker.storage.queue_records import DELIVERIES_ROW, QueueFacts, gone_fact, queue_fact
 from heliograph.errors import Problem
 
 if TYPE_CHECKING:
-    from heliograph.broker.core.broker import Broker
+    from heliograph.broker.broker import Broker
     from heliograph.broker.core.timers import Timer
     from heliograph.log import ApplicationRecord, Record
 

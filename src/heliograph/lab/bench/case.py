@@ -5,9 +5,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from heliograph.lab.load.address import Address
-from heliograph.lab.load.plan import Transport
-from heliograph.lab.network import BrokerGone
+from heliograph.lab.errors import BrokerGone
+from heliograph.lab.load.plan import Address, Transport
 from heliograph.lab.probes.meter import Meter, Reading
 from heliograph.lab.targets.layout import Door, Layout
 from heliograph.lab.targets.running import Restart

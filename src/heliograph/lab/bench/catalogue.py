@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 
-from heliograph.errors import Problem
 from heliograph.lab.bench.backlog import RESIDENT, Backlog
 from heliograph.lab.bench.case import Case
 from heliograph.lab.bench.growth import GROWTH
@@ -13,6 +12,7 @@ from heliograph.lab.bench.queue_catalogue import QUEUES
 from heliograph.lab.bench.recovery import SECONDS, Recovery
 from heliograph.lab.bench.throughput import Throughput
 from heliograph.lab.bench.visits import Visits
+from heliograph.lab.errors import UnknownCase
 
 SHARE = 0.5  # of the rate that our server has when it does not wait for the disk
 
@@ -202,5 +202,5 @@ def choose(patterns: Iterable[str]) -> list[Case]:
     patterns = list(patterns) or ["*"]
     for pattern in patterns:
         if not any(fnmatchcase(case.name, pattern) for case in CASES):
-            raise Problem(f"no case is called '{pattern}'; helio bench --list shows them all")
+            raise UnknownCase(f"no case is called '{pattern}'; helio bench --list shows them all")
     return [case for case in CASES if any(fnmatchcase(case.name, pattern) for pattern in patterns)]

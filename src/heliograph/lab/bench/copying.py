@@ -10,8 +10,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from heliograph.lab.disk import work_folder
-from heliograph.lab.machine import Cores, on_core, split_cores
+from heliograph.lab.machine import Cores, on_core, split_cores, work_folder
 
 _BYTES = 1 << 30
 _BLOCK = 256 << 10

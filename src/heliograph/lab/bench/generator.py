@@ -15,11 +15,10 @@ from multiprocessing.connection import Connection
 
 import numpy as np
 
-from heliograph.lab.load.address import Address
-from heliograph.lab.load.interval import LoadOutcome
+from heliograph.lab.load.load_run import run_load
+from heliograph.lab.load.meter import LoadOutcome
 from heliograph.lab.load.mqtt.template import MqttTemplate
-from heliograph.lab.load.plan import Group, Plan
-from heliograph.lab.load.running import run_load
+from heliograph.lab.load.plan import Address, Group, Plan
 
 _CONNACK, _SUBACK = b"\x20\x02\x00\x00", b"\x90\x03\x00\x01\x00"
 GOAL_RATE = 2_000_000.0  # messages per second of one process

@@ -11,13 +11,14 @@ from dataclasses import dataclass, replace
 from heliograph.lab.bench.case import Case, Outcome, Site
 from heliograph.lab.bench.closed_loop import Load
 from heliograph.lab.bench.queue_clients import QueueSender, clients_of
-from heliograph.lab.load.amqp.client_group import AmqpClientGroup
+from heliograph.lab.errors import BrokerGone
+from heliograph.lab.load.amqp.client import AmqpClientGroup
 from heliograph.lab.load.client_loop import ClientLoop, give_up
-from heliograph.lab.load.mqtt.client_group import MqttClientGroup
+from heliograph.lab.load.mqtt.client import MqttClientGroup
 from heliograph.lab.load.mqtt.packet_cycle import marked_payload
 from heliograph.lab.load.mqtt.publishing import publish_packets
 from heliograph.lab.load.plan import Group, Member, Payload, Plan
-from heliograph.lab.network import BrokerGone
+from heliograph.lab.load.protocols import client_groups
 from heliograph.lab.probes.meter import Reading
 from heliograph.mqtt import Publish, encode
 
@@ -109,7 +110,7 @@ class Subscriptions(Growth):
         for some in _in_parts(numbers, FILTERS):
             filters = tuple(topic(number) for number in some)
             group = Group(f"many-{some.start}", "consume", 1, filters=filters)
-            loop.connect(*loop.groups_of(Plan((group,), 1.0), {"main": site.address}))
+            loop.connect(*client_groups(Plan((group,), 1.0), {"main": site.address}, loop.poller))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,7 +170,7 @@ class Queues(Growth):
             group = self._group(site, Group(f"makers-{some.start}", "publish", len(makers), members=makers))
             made = ClientLoop(give_up)
             try:
-                made.connect(*made.groups_of(Plan((group,), 1.0), {"main": site.doors[0].address}))
+                made.connect(*client_groups(Plan((group,), 1.0), {"main": site.doors[0].address}, made.poller))
             finally:
                 made.close()
 

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from heliograph.errors import Problem
 from heliograph.lab.bench.growth import GROWTH, MESSAGE
+from heliograph.lab.errors import InvalidResults
 from heliograph.lab.report.charts.chart import Axis, Chart, Series
 from heliograph.lab.report.charts.drawing import HEIGHT, WIDTH, draw
 from heliograph.lab.report.charts.svg import element, words
@@ -83,5 +83,5 @@ def write_chart(results: Path, chart: Path) -> None:
     try:
         rows = json.loads(results.read_text())["rows"]
     except (ValueError, KeyError, TypeError):
-        raise Problem(f"{results} is not what `helio bench --json` writes") from None
+        raise InvalidResults(f"{results} is not what `helio bench --json` writes") from None
     chart.write_text(standing_alone(growth_chart(rows)) + "\n")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from heliograph.lab.bench.case import Case, Outcome, Site
 from heliograph.lab.load.client_loop import ClientLoop, give_up
 from heliograph.lab.load.plan import Group, Plan
+from heliograph.lab.load.protocols import client_groups
 from heliograph.lab.targets.layout import Door
 
 # Handshakes under way at a time: less than the shortest listen backlog (mosquitto's is 100), because a connection
@@ -42,7 +43,7 @@ class Idle(Case):
             password=door.password,
         )
         loop = ClientLoop(give_up)
-        clients = loop.groups_of(Plan((group,), 1.0), {"main": door.address})
+        clients = client_groups(Plan((group,), 1.0), {"main": door.address}, loop.poller)
         try:
             memory, before = site.meter.memory(), site.meter.read()
             loop.connect(*clients, at_once=AT_ONCE)

@@ -5,11 +5,11 @@ from collections.abc import Callable
 
 from heliograph.lab.bench.case import Outcome, Site
 from heliograph.lab.bench.closed_loop import QUIET_SECONDS, Load
+from heliograph.lab.errors import BrokerGone
 from heliograph.lab.load.mqtt.packet_cycle import PacketCycle, marked_payload
 from heliograph.lab.load.mqtt.repeating_publisher import RepeatingPublishers
 from heliograph.lab.load.mqtt.repeating_subscriber import RepeatingSubscribers
 from heliograph.lab.load.plan import Group, Plan
-from heliograph.lab.network import BrokerGone
 from heliograph.mqtt import Publish, encode
 
 _VERSION = 4  # MQTT 3.1.1

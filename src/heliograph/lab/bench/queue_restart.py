@@ -8,10 +8,10 @@ from heliograph.lab.bench.case import FULL, Site
 from heliograph.lab.bench.closed_loop import QUIET_SECONDS, Load
 from heliograph.lab.bench.queue_clients import QueueSender, clients_of
 from heliograph.lab.bench.rounds import choose_targets
-from heliograph.lab.load.amqp.client_group import AmqpClientGroup
+from heliograph.lab.errors import BrokerGone
+from heliograph.lab.load.amqp.client import AmqpClientGroup
 from heliograph.lab.load.plan import Group, Payload, Plan
 from heliograph.lab.machine import raise_file_limit, split_cores
-from heliograph.lab.network import BrokerGone
 from heliograph.lab.targets.layout import Layout
 from heliograph.lab.targets.running import Broker, running
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from heliograph.lab.bench.case import Case, Outcome, Site
 from heliograph.lab.bench.closed_loop import Load
 from heliograph.lab.bench.queue_clients import QueueClients, QueueSender, clients_of
-from heliograph.lab.load.amqp.client_group import AmqpClientGroup
+from heliograph.lab.load.amqp.client import AmqpClientGroup
 from heliograph.lab.load.client_group import ClientGroup
 from heliograph.lab.load.histogram import Histogram
 from heliograph.lab.load.plan import Group, Payload, Plan

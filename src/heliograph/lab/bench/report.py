@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from statistics import median_low
 
 from heliograph.lab.bench.rounds import Row
-from heliograph.lab.disk import IN_MEMORY
+from heliograph.lab.machine import IN_MEMORY
 from heliograph.lab.targets.heliograph_server import Heliograph, HeliographMemory
 from heliograph.lab.targets.mosquitto import Mosquitto
 from heliograph.lab.targets.rabbitmq import RabbitMQ

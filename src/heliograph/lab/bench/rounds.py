@@ -8,8 +8,8 @@ import psutil
 
 from heliograph.errors import Problem
 from heliograph.lab.bench.case import Case, Effort, Outcome, Site
+from heliograph.lab.errors import BrokerGone, InvalidTarget, TargetNotInstalled
 from heliograph.lab.machine import Cores
-from heliograph.lab.network import BrokerGone
 from heliograph.lab.targets.peers import TARGETS
 from heliograph.lab.targets.running import running
 from heliograph.lab.targets.target import Target
@@ -85,9 +85,9 @@ def choose_targets(names: Sequence[str]) -> list[Target]:
     known = {kind.name: kind() for kind in TARGETS}
     for name in names:
         if name not in known:
-            raise Problem(f"no target is called '{name}'; known are {', '.join(known)}")
+            raise InvalidTarget(f"no target is called '{name}'; known are {', '.join(known)}")
         if known[name].version() is None:
-            raise Problem(f"{name} is not installed on this machine{_remedy(known[name])}")
+            raise TargetNotInstalled(f"{name} is not installed on this machine{_remedy(known[name])}")
     if names:
         return [target for target in known.values() if target.name in names]
     return [target for target in known.values() if target.version() and not target.on_request]

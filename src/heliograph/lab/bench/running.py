@@ -10,8 +10,7 @@ from heliograph.common.terminal import steer
 from heliograph.lab.bench import report
 from heliograph.lab.bench.case import Case, Effort
 from heliograph.lab.bench.rounds import Row, measure
-from heliograph.lab.disk import describe_disk
-from heliograph.lab.machine import describe, raise_file_limit, split_cores
+from heliograph.lab.machine import describe, describe_disk, raise_file_limit, split_cores
 from heliograph.lab.targets.peers import TARGETS
 from heliograph.lab.targets.target import Target
 

@@ -16,16 +16,16 @@ from heliograph.lab.bench.case import FULL, Site
 from heliograph.lab.bench.closed_loop import QUIET_SECONDS, Load
 from heliograph.lab.bench.flatness import MB, Record, Sample, growths, middle_and_last
 from heliograph.lab.bench.report import disk_line
-from heliograph.lab.disk import describe_disk, occupied
+from heliograph.lab.errors import BrokerGone
 from heliograph.lab.load.client_loop import ClientLoop, give_up
-from heliograph.lab.load.mqtt.client_group import MqttClientGroup
+from heliograph.lab.load.mqtt.client import MqttClientGroup
 from heliograph.lab.load.mqtt.connection import MqttConnection
 from heliograph.lab.load.mqtt.packet_cycle import MARK, PacketCycle, marked_payload
 from heliograph.lab.load.mqtt.repeating_publisher import RepeatingPublisher, RepeatingPublishers
 from heliograph.lab.load.mqtt.repeating_subscriber import RepeatingSubscriber, RepeatingSubscribers
 from heliograph.lab.load.plan import Group
 from heliograph.lab.load.plan import Plan as LoadPlan
-from heliograph.lab.network import BrokerGone
+from heliograph.lab.machine import describe_disk, occupied
 from heliograph.lab.targets.running import Broker, running
 from heliograph.lab.targets.target import Target
 from heliograph.mqtt import Packet, Publish, encode

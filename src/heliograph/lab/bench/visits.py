@@ -7,6 +7,7 @@ from heliograph.lab.bench.case import Case, Outcome, Site
 from heliograph.lab.bench.idle import AT_ONCE, STAY
 from heliograph.lab.load.client_loop import ClientLoop, give_up
 from heliograph.lab.load.plan import Group, Plan
+from heliograph.lab.load.protocols import client_groups
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,7 +20,7 @@ class Visits(Case):
         loop = ClientLoop(give_up)
         count = 0
         try:
-            [clients] = loop.groups_of(Plan((group,), 1.0), {"main": site.address})
+            [clients] = client_groups(Plan((group,), 1.0), {"main": site.address}, loop.poller)
             before = site.meter.read()
             until = time.perf_counter() + site.effort.seconds
             while time.perf_counter() < until:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from heliograph.client import encoded
-from heliograph.errors import Problem
 from heliograph.flow.engine import Databases, DataSources
+from heliograph.lab.errors import MeasurementFailed
 from heliograph.lab.flows.cases import DATA_SOURCE, INPUT, OUTPUT, REPLIES, REQUESTS, TOPIC, FlowCase, Storage
 from heliograph.lab.flows.flow_server import DEAD_LETTERS, server_for, subscriber_queues
 from heliograph.lab.flows.flow_worker import FlowWorker
@@ -174,23 +174,23 @@ class CaseSite:
         case = self._case
         for queue in (INPUT, REQUESTS, REPLIES, DEAD_LETTERS):
             if left := fixture.depth(queue):
-                raise Problem(f"{left} messages are left in {queue}")
+                raise MeasurementFailed(f"{left} messages are left in {queue}")
         for queue in subscriber_queues(case)[1:]:
             if (there := fixture.depth(queue)) != messages:
-                raise Problem(f"{queue} has {there} messages, not {messages}")
+                raise MeasurementFailed(f"{queue} has {there} messages, not {messages}")
             fixture.purge(queue)
         seen: set[int] = set()
         count = 0
         for message in fixture.take_all(OUTPUT, messages):
             number = _number(case, message)
             if number % max(1, messages // _SAMPLES) == 0 and message.body != case.expected(row.size, number):
-                raise Problem(f"message {number} has the wrong body: {message.body[:200]!r}")
+                raise MeasurementFailed(f"message {number} has the wrong body: {message.body[:200]!r}")
             if message.front.persistent != row.persistent:
-                raise Problem(f"message {number} should be {'' if row.persistent else 'not '}persistent")
+                raise MeasurementFailed(f"message {number} should be {'' if row.persistent else 'not '}persistent")
             seen.add(number)
             count += 1
         if count != messages or len(seen) != messages:
-            raise Problem(f"{messages} messages went in, {count} came out, {len(seen)} of them different")
+            raise MeasurementFailed(f"{messages} messages went in, {count} came out, {len(seen)} of them different")
 
 
 def watch(fixture: QueueFixture, messages: int, look_at: Callable[[int], Look]) -> list[Look]:
@@ -203,7 +203,7 @@ def watch(fixture: QueueFixture, messages: int, look_at: Callable[[int], Look]) 
             looks.append(look_at(count))
         elif time.perf_counter() - looks[-1].at > STALLED:
             failed = fixture.depth(DEAD_LETTERS)
-            raise Problem(f"{count} of {messages} messages came out, then no more; {failed} are dead letters")
+            raise MeasurementFailed(f"{count} of {messages} messages came out, then no more; {failed} are dead letters")
     return looks
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from heliograph.lab.flows.cases import INPUT, OUTPUT, REPLIES, REQUESTS, TOPIC, FlowCase
-from heliograph.lab.network import HOST
+from heliograph.lab.machine import HOST
 from heliograph.lab.targets.heliograph_server import Heliograph
 from heliograph.lab.targets.target import Setup
 

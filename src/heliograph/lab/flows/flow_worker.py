@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from heliograph.common import process_end
-from heliograph.errors import Problem
+from heliograph.lab.errors import MeasurementFailed
 from heliograph.lab.machine import on_core
 from heliograph.lab.targets.running import source_environment
 
@@ -60,14 +60,14 @@ class FlowWorker:
             self._process.stdin.write(line + "\n")
             self._process.stdin.flush()
         except OSError as error:
-            raise Problem(f"the flow's process has ended: {self._last_words()}") from error
+            raise MeasurementFailed(f"the flow's process has ended: {self._last_words()}") from error
 
     def _expect(self, word: str) -> None:
         assert self._process.stdout is not None
         line = self._process.stdout.readline().strip()
         if line != word:
             why = json.loads(line.removeprefix("failed ")) if line.startswith("failed ") else self._last_words()
-            raise Problem(f"the flow is not {word}: {why}")
+            raise MeasurementFailed(f"the flow is not {word}: {why}")
 
     def _last_words(self) -> str:
         return self._log.read_text(errors="replace").strip()[-500:]

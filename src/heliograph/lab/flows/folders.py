@@ -4,7 +4,8 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from heliograph.flow.definition import FlowDefinition, load_flow
+from heliograph.flow.definition import FlowDefinition
+from heliograph.flow.loading import load_flow
 from heliograph.lab.flows.cases import Files
 
 

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from heliograph.common import process_end
-from heliograph.lab.machine import on_core
-from heliograph.lab.network import HOST
+from heliograph.lab.machine import HOST, on_core
 
 INSTALL = "make node-red"
 _INSTALLED = Path(sys.prefix) / "node-red" / "node_modules" / ".bin" / "node-red"

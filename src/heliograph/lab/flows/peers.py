@@ -7,8 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from heliograph.errors import Problem
-from heliograph.lab.disk import work_folder
+from heliograph.lab.errors import MeasurementFailed
 from heliograph.lab.flows import esql, messages, node_red
 from heliograph.lab.flows.cases import OUTPUT
 from heliograph.lab.flows.end_to_end import EndToEnd, look, result_of, watch
@@ -17,7 +16,7 @@ from heliograph.lab.flows.flow_worker import FlowWorker
 from heliograph.lab.flows.folders import write_folder
 from heliograph.lab.flows.messages import Maker
 from heliograph.lab.flows.queue_fixture import QueueFixture, numbered
-from heliograph.lab.machine import Cores
+from heliograph.lab.machine import Cores, work_folder
 from heliograph.lab.targets.running import running
 
 SOURCE, TARGET = "flows/in", "flows/out"
@@ -96,7 +95,9 @@ def _run(fixture: QueueFixture, flow: _Flow, size: int, count: int, pid: int, se
     bodies = [message.body for message in fixture.take_all(OUTPUT, count)]
     wrong = [body for body in bodies if flow.mark not in body]
     if len(bodies) != count or wrong:
-        raise Problem(f"{count} messages went in, {len(bodies)} came out, {len(wrong)} of them wrong: {wrong[:1]}")
+        raise MeasurementFailed(
+            f"{count} messages went in, {len(bodies)} came out, {len(wrong)} of them wrong: {wrong[:1]}"
+        )
     return figures
 
 
@@ -120,7 +121,7 @@ def _theirs(flow: _Flow, port: int, folder: Path, core: int | None, fixture: Que
         end = time.monotonic() + _PATIENCE
         while not fixture.depth(OUTPUT):  # it does not say when it is ready
             if time.monotonic() > end:
-                raise Problem(f"{PEER} passes nothing on: {peer.last_words()}")
+                raise MeasurementFailed(f"{PEER} passes nothing on: {peer.last_words()}")
             fixture.publish(SOURCE, [numbered(flow.message(SIZES[0], 0), 0, persistent=False)])
             time.sleep(0.5)
         time.sleep(0.5)

@@ -7,10 +7,10 @@ from typing import Any
 
 from heliograph.client import Topic, connect, encoded
 from heliograph.client.management import management
-from heliograph.errors import Problem
 from heliograph.flow.engine import Publish, Put
 from heliograph.flow.formats import Envelope
 from heliograph.flow.inline import payload_of
+from heliograph.lab.errors import MeasurementFailed
 
 _RUN_BYTES = 2 << 20
 _PATIENCE = 20.0
@@ -38,7 +38,7 @@ class QueueFixture:
             payloads = [payload_of(effect, now, {}) for effect in run]
             refused = producer.send_encoded(payloads).refused(_PATIENCE)
             if refused:
-                raise Problem(f"{place} did not take {len(refused)} messages: {next(iter(refused.values()))}")
+                raise MeasurementFailed(f"{place} did not take {len(refused)} messages: {next(iter(refused.values()))}")
         producer.close()
 
     def depth(self, queue: str) -> int:

@@ -7,14 +7,13 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from heliograph.errors import Problem
-from heliograph.lab.disk import work_folder
+from heliograph.lab.errors import BrokerGone, UnknownCase
 from heliograph.lab.flows import end_to_end, in_memory, postgresql
 from heliograph.lab.flows.cases import FlowCase, Storage, cases
 from heliograph.lab.flows.end_to_end import CaseSite, EndToEnd, Workers
 from heliograph.lab.flows.in_memory import InMemory
 from heliograph.lab.flows.published import Published, published_rows
-from heliograph.lab.machine import Cores
-from heliograph.lab.network import BrokerGone
+from heliograph.lab.machine import Cores, work_folder
 
 _UNKNOWN_US = 2000.0
 """What a flow is taken to need that cannot run in memory."""
@@ -63,7 +62,7 @@ def chosen_cases(patterns: Sequence[str]) -> list[FlowCase]:
         or any(fnmatchcase(case.section, pattern) or fnmatchcase(case.name, pattern) for pattern in patterns)
     ]
     if not chosen:
-        raise Problem(f"no case fits {', '.join(patterns)}; --list shows all")
+        raise UnknownCase(f"no case fits {', '.join(patterns)}; --list shows all")
     return chosen
 
 

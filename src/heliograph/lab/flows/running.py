@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from heliograph.lab.bench.report import disk_line
-from heliograph.lab.disk import describe_disk
 from heliograph.lab.flows import node_red, peers, report
 from heliograph.lab.flows.rows import FULL, QUICK, Row, chosen_cases, measure_all, rows_of
-from heliograph.lab.machine import describe, on_core, split_cores
+from heliograph.lab.machine import describe, describe_disk, on_core, split_cores
 
 
 def list_cases(patterns: Sequence[str], *, quick: bool) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from heliograph.errors import Problem
+from heliograph.lab.errors import InvalidResults
 from heliograph.lab.probes.probe import Sample
 from heliograph.lab.raw.schemas import SAMPLES, TABLES
 from heliograph.lab.raw.writer import RUNS
@@ -17,7 +17,7 @@ def runs(directory: Path) -> list[str]:
     """The runs in this directory, oldest first; those in the making are not there yet."""
     folder = directory / RUNS
     if not folder.is_dir():
-        raise Problem(f"{directory}: expected a folder with results of `helio lab run`, found none")
+        raise InvalidResults(f"{directory}: expected a folder with results of `helio lab run`, found none")
     return sorted(entry.name for entry in folder.iterdir() if entry.is_dir() and not entry.name.startswith("."))
 
 

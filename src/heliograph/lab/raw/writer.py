@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from heliograph.lab.load.histogram import Histogram
-from heliograph.lab.load.interval import Interval
+from heliograph.lab.load.meter import Interval
 from heliograph.lab.probes.probe import Sample
 from heliograph.lab.raw.manifest import Manifest
 from heliograph.lab.raw.schemas import COUNTED, TABLES

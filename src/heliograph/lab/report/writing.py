@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from heliograph.errors import Problem
+from heliograph.lab.errors import InvalidResults
 from heliograph.lab.report.building import build_report
 from heliograph.lab.report.catalogued import CATALOGUED
 from heliograph.lab.report.data import as_json, csv_files
@@ -23,7 +23,7 @@ def write_report(directory: Path, formats: Sequence[str] = FORMATS, known: Known
     """
     unknown = [name for name in formats if name not in FORMATS]
     if unknown:
-        raise Problem(f"unknown format {unknown[0]!r}: expected any of {', '.join(FORMATS)}")
+        raise InvalidResults(f"unknown format {unknown[0]!r}: expected any of {', '.join(FORMATS)}")
     report = build_report(Results.read(directory, known))
     return [_write(report, directory / "report", name) for name in dict.fromkeys(formats)]
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from heliograph.errors import Problem
+from heliograph.lab.errors import InvalidScenario
 
 Value = int | float | str | bool
 
@@ -54,16 +54,16 @@ def _value(source: str, lookup: Lookup) -> Value:
     try:
         return _plain(_worth(_parsed(source).body, lookup, source))
     except ZeroDivisionError:
-        raise Problem(f"${{{source}}} divides by zero") from None
+        raise InvalidScenario(f"${{{source}}} divides by zero") from None
     except TypeError as error:
-        raise Problem(f"${{{source}}} mixes numbers and words: {error}") from None
+        raise InvalidScenario(f"${{{source}}} mixes numbers and words: {error}") from None
 
 
 def _parsed(source: str) -> ast.Expression:
     try:
         return ast.parse(source.strip(), mode="eval")
     except SyntaxError:
-        raise Problem(f"${{{source}}} is not arithmetic of parameters") from None
+        raise InvalidScenario(f"${{{source}}} is not arithmetic of parameters") from None
 
 
 def _plain(value: Value) -> Value:
@@ -82,4 +82,4 @@ def _worth(node: ast.expr, lookup: Lookup, source: str) -> Any:
             return _OPERATORS[type(op)](_worth(left, lookup, source), _worth(right, lookup, source))
         case ast.Call(func=ast.Name(id=name), args=[_, *_] as arguments, keywords=[]) if name in _FUNCTIONS:
             return _FUNCTIONS[name](*(_worth(argument, lookup, source) for argument in arguments))
-    raise Problem(f"${{{source}}}: expected numbers, parameters, + - * / // %, {', '.join(_FUNCTIONS)}")
+    raise InvalidScenario(f"${{{source}}}: expected numbers, parameters, + - * / // %, {', '.join(_FUNCTIONS)}")

@@ -5,8 +5,8 @@ from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
 
-from heliograph.errors import Problem
 from heliograph.flow.definition import known, suggestion
+from heliograph.lab.errors import InvalidScenario
 from heliograph.lab.scenarios.reading import read_scenario
 from heliograph.lab.scenarios.scenario import Scenario
 
@@ -37,7 +37,7 @@ def catalogue(document: str = "") -> list[Scenario]:
     """All scenarios, or those of one document, in the order of the documents."""
     names = [source.name for source in SOURCES]
     if document and document not in names:
-        raise Problem(f"there is no document {document}{suggestion(document, names)}; there are {known(names)}")
+        raise InvalidScenario(f"there is no document {document}{suggestion(document, names)}; there are {known(names)}")
     return [scenario for scenario in _all() if document in {"", scenario.document}]
 
 
@@ -50,7 +50,7 @@ def load(name: str) -> Scenario:
                 return _read(file, source.name)
     names = [file.name.removesuffix(".yaml") for source in SOURCES for file in _files(source)]
     hint = suggestion(name, names) or "; `helio lab list` shows all"
-    raise Problem(f"there is no scenario {name}{hint}")
+    raise InvalidScenario(f"there is no scenario {name}{hint}")
 
 
 @cache
@@ -71,5 +71,5 @@ def _read(file: Traversable, document: str) -> Scenario:
     where = f"{document}/{file.name}"
     scenario = read_scenario(file.read_text("utf-8"), where, document)
     if file.name != f"{scenario.name}.yaml":
-        raise Problem(f"{where}: its name is {scenario.name}, so the file has to be {scenario.name}.yaml")
+        raise InvalidScenario(f"{where}: its name is {scenario.name}, so the file has to be {scenario.name}.yaml")
     return scenario

@@ -8,8 +8,8 @@ arithmetic of them, so it fits them at every scale.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from heliograph.errors import Problem
 from heliograph.flow.definition import known, suggestion
+from heliograph.lab.errors import InvalidScenario
 from heliograph.lab.scenarios.arithmetic import Value, evaluate, is_expression
 
 
@@ -41,13 +41,13 @@ class Parameter:
         if isinstance(self.value, bool):
             if text.lower() in {"true", "false"}:
                 return text.lower() == "true"
-            raise Problem(f"{self.name} is true or false, not {text!r}")
+            raise InvalidScenario(f"{self.name} is true or false, not {text!r}")
         if isinstance(self.value, str) and not is_expression(self.value):
             return text
         try:
             number = float(text)
         except ValueError:
-            raise Problem(f"{self.name} is a number, not {text!r}") from None
+            raise InvalidScenario(f"{self.name} is a number, not {text!r}") from None
         return int(number) if number.is_integer() else number
 
 
@@ -78,7 +78,7 @@ class Values:
 
     def _parameter(self, name: str) -> Parameter:
         if name not in self._parameters:
-            raise Problem(
+            raise InvalidScenario(
                 f"there is no parameter {name}{suggestion(name, self._parameters)}; there are {known(self._parameters)}"
             )
         return self._parameters[name]
@@ -88,7 +88,9 @@ class Values:
         if not is_expression(value):
             return parameter.at_scale(value, self._scale)
         if parameter.name in self._open:
-            raise Problem(f"{' -> '.join([*self._open, parameter.name])}: these parameters are made of each other")
+            raise InvalidScenario(
+                f"{' -> '.join([*self._open, parameter.name])}: these parameters are made of each other"
+            )
         self._open.append(parameter.name)
         try:
             return evaluate(str(value), self.get)

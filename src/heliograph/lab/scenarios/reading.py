@@ -7,6 +7,7 @@ from typing import Any
 from heliograph.common.documents import Document, Place, read_document
 from heliograph.errors import Problem
 from heliograph.flow.definition import known, suggestion
+from heliograph.lab.errors import InvalidScenario
 from heliograph.lab.load.plan import Group
 from heliograph.lab.scenarios.arithmetic import Value, is_expression, names_in
 from heliograph.lab.scenarios.parameters import Parameter
@@ -41,7 +42,7 @@ class _Reader:
 
     def raise_mistakes(self) -> None:
         if self.mistakes:
-            raise Problem("\n".join(self.mistakes))
+            raise InvalidScenario("\n".join(self.mistakes))
 
     def keys(self, value: Any, path: tuple[str | int, ...], allowed: Iterable[str], needed: Iterable[str] = ()) -> None:
         """Nothing unknown, nothing left out."""

@@ -11,13 +11,12 @@ from contextlib import contextmanager
 from statistics import median
 from typing import Any
 
-from heliograph.errors import Problem
+from heliograph.lab.errors import MeasurementFailed
 from heliograph.lab.flows.folders import write_folder
-from heliograph.lab.load.address import Address
 from heliograph.lab.load.client_loop import ClientLoop, give_up
-from heliograph.lab.load.mqtt.client_group import MqttClientGroup
+from heliograph.lab.load.mqtt.client import MqttClientGroup
 from heliograph.lab.load.mqtt.connection import MqttConnection
-from heliograph.lab.load.plan import Group, Plan
+from heliograph.lab.load.plan import Address, Group, Plan
 from heliograph.lab.spark.rows import Effort, Row, Run, run_of
 from heliograph.lab.spark.site import SparkSite
 from heliograph.mqtt import Packet, PubAck, Publish, encode
@@ -204,7 +203,7 @@ def _await(loop: ClientLoop, alarm: Alarm, messages: int) -> None:
 
 def _check(devices: Devices, alarm: Alarm) -> None:
     if devices.acknowledged != devices.sent:
-        raise Problem(f"{devices.sent} messages were published, {devices.acknowledged} acknowledged")
+        raise MeasurementFailed(f"{devices.sent} messages were published, {devices.acknowledged} acknowledged")
     due, came = alerts_due(devices.sent), len(alarm.took)
     if came != due or alarm.duplicates:
-        raise Problem(f"{due} alerts were due, {came} came, {alarm.duplicates} of them again")
+        raise MeasurementFailed(f"{due} alerts were due, {came} came, {alarm.duplicates} of them again")

@@ -5,13 +5,12 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from heliograph.errors import Problem
+from heliograph.lab.errors import MeasurementFailed
 from heliograph.lab.flows.messages import simple_text
-from heliograph.lab.load.address import Address
 from heliograph.lab.load.client_loop import ClientLoop, give_up
 from heliograph.lab.load.mqtt.packet_cycle import PacketCycle
 from heliograph.lab.load.mqtt.repeating_publisher import RepeatingPublisher, RepeatingPublishers
-from heliograph.lab.load.plan import Group, Plan
+from heliograph.lab.load.plan import Address, Group, Plan
 from heliograph.log.streams import StreamReader
 from heliograph.mqtt import Publish, encode
 
@@ -57,7 +56,7 @@ def fill(address: Address, topics: Sequence[str], count: int, payload: Payload) 
         loop.connect(clients)
         _pump(loop, list(zip(clients.publishers, shares, strict=True)))
         if clients.meter.errors:
-            raise Problem(f"the server sent {clients.meter.errors} packets that have no place in the load")
+            raise MeasurementFailed(f"the server sent {clients.meter.errors} packets that have no place in the load")
     finally:
         loop.close()
 
@@ -79,7 +78,7 @@ def _pump(loop: ClientLoop, publishers: Sequence[tuple[RepeatingPublisher, int]]
         if done > settled:
             settled, give_up_at = done, time.monotonic() + _PATIENCE
         elif time.monotonic() > give_up_at:
-            raise Problem(f"the server acknowledged {settled} messages, then no more")
+            raise MeasurementFailed(f"the server acknowledged {settled} messages, then no more")
 
 
 def await_messages(data: Path, stream: str, count: int) -> None:
@@ -88,7 +87,7 @@ def await_messages(data: Path, stream: str, count: int) -> None:
     with StreamReader(data, stream) as reader:
         while (there := sum(latest for _, latest in reader.extents())) < count:
             if time.monotonic() > give_up:
-                raise Problem(f"stream {stream} has {there} messages, expected {count}")
+                raise MeasurementFailed(f"stream {stream} has {there} messages, expected {count}")
             time.sleep(0.05)
     if there > count:
-        raise Problem(f"stream {stream} has {there} messages, expected {count}: some are there twice")
+        raise MeasurementFailed(f"stream {stream} has {there} messages, expected {count}: some are there twice")

@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from heliograph.errors import Problem
-from heliograph.lab.network import BrokerGone
+from heliograph.lab.errors import BrokerGone
 from heliograph.lab.spark import alerts, flow_case, native_case, sink_case, source_case
 from heliograph.lab.spark.rows import Effort, Row
 from heliograph.lab.spark.site import SparkSite

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from heliograph.lab.bench.report import disk_line
-from heliograph.lab.disk import describe_disk
-from heliograph.lab.machine import Cores, describe, on_cores
+from heliograph.lab.machine import Cores, describe, describe_disk, on_cores
 from heliograph.lab.spark import report
 from heliograph.lab.spark.measuring import CASES, measure, written_before
 from heliograph.lab.spark.rows import FULL, QUICK, Row, shortfalls

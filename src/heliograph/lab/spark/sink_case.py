@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from heliograph.errors import Problem
+from heliograph.lab.errors import MeasurementFailed
 from heliograph.lab.flows.queue_fixture import QueueFixture
 from heliograph.lab.spark.loading import await_messages
 from heliograph.lab.spark.rows import Effort, Row, best, run_of
@@ -45,5 +45,5 @@ def _check(site: SparkSite, fixture: QueueFixture, place: str, rows: int, there:
         await_messages(site.data, "out", there)
         return
     if (found := fixture.depth(QUEUE)) != rows:
-        raise Problem(f"queue {QUEUE} has {found} messages, expected {rows}")
+        raise MeasurementFailed(f"queue {QUEUE} has {found} messages, expected {rows}")
     fixture.purge(QUEUE)

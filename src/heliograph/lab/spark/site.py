@@ -9,8 +9,8 @@ from typing import Any
 
 import psutil
 
-from heliograph.lab.disk import work_folder
-from heliograph.lab.load.address import Address
+from heliograph.lab.load.plan import Address
+from heliograph.lab.machine import work_folder
 from heliograph.lab.probes.meter import before_start
 from heliograph.lab.spark.spark_server import SparkServer
 from heliograph.lab.spark.worker import SparkWorker

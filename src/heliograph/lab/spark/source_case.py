@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from heliograph.errors import Problem
+from heliograph.lab.errors import MeasurementFailed
 from heliograph.lab.spark.bare_socket import bytes_alone
 from heliograph.lab.spark.loading import (
     CYCLE_BYTES,
@@ -153,4 +153,4 @@ def _check(site: SparkSite, place: Place, load: Load) -> None:
     found = site.worker.ask("count", {"from": place})
     expected = {"rows": load.count, "different": load.count, "bytes": load.count * load.size}
     if found != expected:
-        raise Problem(f"{load.stream} to Parquet: expected {expected}, found {found}")
+        raise MeasurementFailed(f"{load.stream} to Parquet: expected {expected}, found {found}")

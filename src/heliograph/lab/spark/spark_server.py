@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from heliograph.lab.network import HOST
+from heliograph.lab.machine import HOST
 from heliograph.lab.targets.heliograph_server import Heliograph
 from heliograph.lab.targets.target import Setup
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from heliograph.common import process_end
-from heliograph.errors import Problem
+from heliograph.lab.errors import MeasurementFailed
 from heliograph.lab.targets.running import source_environment
 
 _PATIENCE = 30.0
@@ -45,10 +45,12 @@ class SparkWorker:
         except OSError:
             line = ""
         if not line:
-            raise Problem(f"Spark's process has ended: {self._log.read_text(errors='replace').strip()[-800:]}")
+            raise MeasurementFailed(
+                f"Spark's process has ended: {self._log.read_text(errors='replace').strip()[-800:]}"
+            )
         answer: dict[str, Any] = json.loads(line)
         if "error" in answer:
-            raise Problem(f"Spark, {do}: {answer['error']}")
+            raise MeasurementFailed(f"Spark, {do}: {answer['error']}")
         return answer
 
     def close(self) -> None:

@@ -10,7 +10,7 @@ import socket
 import sys
 
 from heliograph import __version__
-from heliograph.lab.network import HOST
+from heliograph.lab.machine import HOST
 from heliograph.lab.targets.target import Setup, Target
 
 _CONNECT, _SUBSCRIBE = 0x10, 0x82

@@ -5,7 +5,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from heliograph.errors import Problem
+from heliograph.lab.errors import TargetNotInstalled
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,9 @@ class Certificate:
 def make_certificate(directory: Path) -> Certificate:
     """Make one in this directory."""
     if shutil.which("openssl") is None:
-        raise Problem("the cases with TLS need the openssl command; install openssl, or choose others with --case")
+        raise TargetNotInstalled(
+            "the cases with TLS need the openssl command; install openssl, or choose others with --case"
+        )
     made = Certificate(directory / "cert.pem", directory / "key.pem")
     command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
     command += ["-days", "2", "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from heliograph.errors import Problem
 from heliograph.flow.definition import suggestion
+from heliograph.lab.errors import InvalidTarget
 from heliograph.lab.targets.bare_loop import BareLoop
 from heliograph.lab.targets.external import External
 from heliograph.lab.targets.peers import TARGETS
@@ -29,4 +29,4 @@ def _kind(name: str, urls: Sequence[str], ca_file: str | None, verify: bool) -> 
         if target.name == name and target is not BareLoop:
             return Installed(target())
     names = known_names()
-    raise Problem(f"no target is called '{name}'{suggestion(name, names)}; known are {', '.join(names)}")
+    raise InvalidTarget(f"no target is called '{name}'{suggestion(name, names)}; known are {', '.join(names)}")

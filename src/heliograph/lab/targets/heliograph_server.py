@@ -4,8 +4,8 @@ import json
 import sys
 
 from heliograph import __version__
-from heliograph.lab.load.address import Address
-from heliograph.lab.network import HOST
+from heliograph.lab.load.plan import Address
+from heliograph.lab.machine import HOST
 from heliograph.lab.targets.heliograph_statistics import HeliographStatistics
 from heliograph.lab.targets.layout import Door, Layout
 from heliograph.lab.targets.statistics import Statistics

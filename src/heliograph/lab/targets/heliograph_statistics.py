@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from http.client import HTTPConnection, HTTPException
 from typing import Any
 
-from heliograph.lab.network import HOST
+from heliograph.lab.machine import HOST
 from heliograph.lab.targets.statistics import Figure
 
 _PATIENCE = 2.0  # seconds: a server that is busy for longer has no figures for this moment

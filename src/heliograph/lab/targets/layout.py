@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from heliograph.lab.load.address import Address
+from heliograph.lab.load.plan import Address
 
 
 @dataclass(frozen=True)

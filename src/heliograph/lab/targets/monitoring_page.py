@@ -3,7 +3,7 @@
 import json
 from http.client import HTTPConnection, HTTPException
 
-from heliograph.lab.network import HOST
+from heliograph.lab.machine import HOST
 from heliograph.lab.targets.statistics import Figure
 
 _PATIENCE = 2.0

@@ -6,8 +6,8 @@ import shutil
 import signal
 import subprocess
 
-from heliograph.lab.load.address import Address
-from heliograph.lab.network import HOST
+from heliograph.lab.load.plan import Address
+from heliograph.lab.machine import HOST
 from heliograph.lab.targets.statistics import Statistics
 from heliograph.lab.targets.sys_topics import SysTopics
 from heliograph.lab.targets.target import Listener, Setup, Target

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from heliograph.lab.network import HOST
+from heliograph.lab.machine import HOST
 from heliograph.lab.targets.monitoring_page import MonitoringPage
 from heliograph.lab.targets.statistics import Statistics
 from heliograph.lab.targets.target import Setup, Target

@@ -8,8 +8,8 @@ import shutil
 import signal
 from pathlib import Path
 
-from heliograph.lab.load.address import Address
-from heliograph.lab.network import HOST
+from heliograph.lab.load.plan import Address
+from heliograph.lab.machine import HOST
 from heliograph.lab.targets.layout import Door
 from heliograph.lab.targets.target import Setup, Target
 

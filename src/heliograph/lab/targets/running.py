@@ -16,12 +16,11 @@ import psutil
 
 import heliograph
 from heliograph.common import process_end
-from heliograph.lab.disk import work_folder
-from heliograph.lab.load.address import Address
+from heliograph.lab.errors import BrokerGone
 from heliograph.lab.load.client_loop import ClientLoop, give_up
-from heliograph.lab.load.plan import Group, Plan
-from heliograph.lab.machine import on_core
-from heliograph.lab.network import HOST, BrokerGone
+from heliograph.lab.load.plan import Address, Group, Plan
+from heliograph.lab.load.protocols import client_groups
+from heliograph.lab.machine import HOST, on_core, work_folder
 from heliograph.lab.probes.meter import Meter, Reading, before_start
 from heliograph.lab.probes.process_tree import descendants
 from heliograph.lab.targets.certificate import make_certificate
@@ -109,7 +108,7 @@ class Broker:
         loop = ClientLoop(give_up)
         try:
             addresses = {str(number): door.address for number, door in enumerate(doors)}
-            loop.connect(*loop.groups_of(Plan(groups, 1.0), addresses))
+            loop.connect(*client_groups(Plan(groups, 1.0), addresses, loop.poller))
         finally:
             loop.close()
 

@@ -3,12 +3,11 @@
 from contextlib import suppress
 from typing import Any
 
-from heliograph.lab.load.address import Address
+from heliograph.lab.errors import BrokerGone
 from heliograph.lab.load.client_loop import ClientLoop, give_up
-from heliograph.lab.load.mqtt.client_group import MqttClientGroup
+from heliograph.lab.load.mqtt.client import MqttClientGroup
 from heliograph.lab.load.mqtt.connection import MqttConnection
-from heliograph.lab.load.plan import Group, Plan
-from heliograph.lab.network import BrokerGone
+from heliograph.lab.load.plan import Address, Group, Plan
 from heliograph.lab.targets.statistics import Figure
 from heliograph.mqtt import Packet, Publish
 

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from heliograph.lab.load.address import Address
+from heliograph.lab.load.plan import Address
 from heliograph.lab.machine import on_cores_of
 from heliograph.lab.targets.demand import Demand, Way
 from heliograph.lab.targets.layout import Door

@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 from datetime import UTC, datetime
 
 from heliograph.lab.load import run_load
-from heliograph.lab.load.interval import LoadOutcome
+from heliograph.lab.load.meter import LoadOutcome
 from heliograph.lab.load.plan import Plan
 from heliograph.lab.machine import on_cores_of
 from heliograph.lab.probes.probe import Sample

@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from heliograph.lab.load.interval import Interval
+from heliograph.lab.load.meter import Interval
 from heliograph.lab.raw.manifest import Manifest
 from heliograph.lab.trials.conditions import versions
 from heliograph.lab.trials.judgement import Verdict

@@ -11,14 +11,13 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 
-from heliograph.errors import Problem
-from heliograph.lab.disk import work_folder
+from heliograph.lab.errors import UnknownCase
 from heliograph.lab.flows import postgresql
 from heliograph.lab.flows.cases import FlowCase, Storage, cases, in_groups
 from heliograph.lab.flows.end_to_end import Look, Workers, case_site, how_many, steady
 from heliograph.lab.flows.published import Published
-from heliograph.lab.load.interval import Interval
-from heliograph.lab.machine import split_cores
+from heliograph.lab.load.meter import Interval
+from heliograph.lab.machine import split_cores, work_folder
 from heliograph.lab.probes.probe import Sample
 from heliograph.lab.probes.watch import watching
 from heliograph.lab.raw.manifest import new_id
@@ -105,7 +104,7 @@ def _case(load: FlowLoad) -> FlowCase:
     found = [case for case in cases() if case.section == load.section]
     found = [case for case in found if wanted is None or case.storage in {wanted, Storage.NONE}] or found
     if not found:
-        raise Problem(f"there is no message flow of section {load.section}")
+        raise UnknownCase(f"there is no message flow of section {load.section}")
     return in_groups(found[0], os.cpu_count() or 1) if load.fill else found[0]
 
 

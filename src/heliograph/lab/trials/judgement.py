@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from heliograph.lab.load.interval import Interval, LoadOutcome
+from heliograph.lab.load.meter import Interval, LoadOutcome
 from heliograph.lab.load.plan import Group, Plan
 from heliograph.lab.probes.probe import Sample
 from heliograph.lab.scenarios import PassRule

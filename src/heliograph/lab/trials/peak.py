@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from heliograph.errors import Problem
+from heliograph.lab.errors import InvalidScenario
 from heliograph.lab.trials.judgement import Verdict
 from heliograph.lab.trials.running import Runner
 from heliograph.lab.trials.search import Found, Purpose, Search
@@ -20,7 +20,7 @@ def find_peak(trial: Trial, runner: Runner, tell: Callable[[float, Result], None
     scenario = trial.scenario
     name = scenario.search_parameter
     if not name:
-        raise Problem(
+        raise InvalidScenario(
             f"{scenario.name} has nothing to search: it is measured as it is (`helio lab run {scenario.name}`)"
         )
     usual = scenario.values(trial.scale, trial.variant, trial.overrides)[name]

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from heliograph.lab.load.histogram import Histogram
-from heliograph.lab.load.interval import Interval
+from heliograph.lab.load.meter import Interval
 from heliograph.lab.load.plan import Plan
 from heliograph.lab.probes.watch import Watch
 from heliograph.lab.raw.writer import RunWriter

@@ -4,13 +4,12 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Any
 
-from heliograph.lab.load.address import Address
+from heliograph.lab.errors import BrokerGone
 from heliograph.lab.load.client_loop import ClientLoop, give_up
-from heliograph.lab.load.mqtt.acks import PUBACK
-from heliograph.lab.load.mqtt.client_group import MqttClientGroup
+from heliograph.lab.load.mqtt.acknowledgements import PUBACK
+from heliograph.lab.load.mqtt.client import MqttClientGroup
 from heliograph.lab.load.mqtt.connection import MqttConnection
-from heliograph.lab.load.plan import Group, Plan
-from heliograph.lab.network import BrokerGone
+from heliograph.lab.load.plan import Address, Group, Plan
 
 _ACK_SIZE = 4
 PATIENCE = 10.0  # seconds that a broker may take to acknowledge anything
