@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from heliograph.errors import Problem
-from heliograph.flow.inline import run_groups
+from heliograph.flow.inline import run_execution_groups
 from heliograph.flow.loading import load_flow
 
 
@@ -23,7 +23,7 @@ def _say(word: str) -> None:
 
 def _run(order: Mapping[str, Any], stop: threading.Event) -> None:
     try:
-        run_groups(
+        run_execution_groups(
             load_flow(order["folder"], parameters=order["parameters"]),
             state=Path(order["state"]),
             stop=stop,
