@@ -25,16 +25,16 @@ def add_actions(
 ) -> None:
     """Declare actions, each with its line of help; unless one is required, the command does something without, too.
 
-    Each is a module heliograph.cli.COMMAND_ACTION with EXAMPLES, add_arguments(parser) and run(args) -> exit status.
+    Each is a module heliograph.cli.COMMAND.ACTION with EXAMPLES, add_arguments(parser) and run(args) -> exit status.
     """
     found = parser.add_subparsers(
         dest="action", required=required, metavar="ACTION" if required else "[ACTION]", parser_class=_ActionParser
     )
     for name, text in actions.items():
-        found.add_parser(name, help=text, module=f"heliograph.cli.{command}_{name}")
+        found.add_parser(name, help=text, module=f"heliograph.cli.{command}.{name}")
 
 
 def run_action(command: str, args: argparse.Namespace) -> int:
     """Do what the arguments ask for; the exit status."""
-    status: int = importlib.import_module(f"heliograph.cli.{command}_{args.action}").run(args)
+    status: int = importlib.import_module(f"heliograph.cli.{command}.{args.action}").run(args)
     return status

@@ -30,6 +30,20 @@ COMMANDS = {
     "soak": "put a steady load on a server for a long time; fail if it grows",
 }
 
+_FOLDERS = {
+    "serve": "server",
+    "config": "server",
+    "passwd": "server",
+    "pub": "mqtt",
+    "sub": "mqtt",
+    "queue": "queues",
+    "mqsc": "queues",
+    "stream": "log",
+    "soak": "bench",
+    "qm": "queues",
+}
+"""Folders of sub-commands that have none of their own name."""
+
 # Sub-commands that need more than the core install, and the extra that brings it.
 EXTRAS = {
     "bench": "lab",
@@ -94,7 +108,7 @@ def _command(name: str, rest: Sequence[str]) -> int:
 
 
 def _run(name: str, words: Sequence[str]) -> int:
-    module = importlib.import_module(f"heliograph.cli.{name}")
+    module = importlib.import_module(f"heliograph.cli.{_FOLDERS.get(name, name)}.{name}")
     # pub and sub follow mosquitto's tools, where -h means the host: there only --help asks for help.
     plain_help = name not in {"pub", "sub"}
     parser = argparse.ArgumentParser(prog=f"helio {name}", description=module.__doc__, add_help=plain_help)

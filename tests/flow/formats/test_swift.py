@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from heliograph.flow.formats.catalogue import Catalogue
 from heliograph.flow.formats.format_problem import FormatProblem
 from heliograph.flow.formats.model import ModelProblem, Models
-from heliograph.flow.formats.swift.fields import FieldFormat
+from heliograph.flow.formats.swift.swift_fields import FieldFormat
 from heliograph.flow.tree import Element, Part, Text
 from heliograph.lab.flows.messages import MEASURED_SIZE, mt543
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from heliograph.common import process_end
 from heliograph.errors import Problem
-from heliograph.flow.inline import run_groups
+from heliograph.flow.inline import run_execution_groups
 from heliograph.flow.loading import load_flow
 from heliograph.lab.errors import MeasurementFailed
 from heliograph.lab.machine import on_core
@@ -31,7 +31,7 @@ def _say(word: str) -> None:
 
 def _run(order: Mapping[str, Any], stop: threading.Event) -> None:
     try:
-        run_groups(
+        run_execution_groups(
             load_flow(order["folder"], parameters=order["parameters"]),
             state=Path(order["state"]),
             stop=stop,

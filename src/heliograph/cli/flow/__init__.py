@@ -1,0 +1,1 @@
+"""`helio flow`: message flows, written, checked, tested and run."""

@@ -1,0 +1,1 @@
+"""`helio lab`: load, measurements and reports."""

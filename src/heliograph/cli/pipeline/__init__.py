@@ -1,0 +1,1 @@
+"""`helio pipeline`: flows and jobs on Spark."""
