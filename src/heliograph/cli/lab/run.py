@@ -13,12 +13,12 @@ from heliograph.cli.lab.progress import Console, Progress
 from heliograph.cli.shared.output import table
 from heliograph.cli.shared.signals import ended_in_order
 from heliograph.errors import Problem
-from heliograph.lab import BrokerGone, raise_file_limit
+from heliograph.lab import BrokerGone, raise_file_limit, rounded
 from heliograph.lab.load import Histogram
 from heliograph.lab.raw import new_id
 from heliograph.lab.scenarios import Scenario, catalogue, load
-from heliograph.lab.trials import Experiment, Result, Runner, Steering, Trial, figure, interleaved
-from heliograph.lab.trials.refusal import refusal
+from heliograph.lab.trials import Experiment, Result, Runner, Steering, Trial, interleaved
+from heliograph.lab.trials.trial_runner import refusal
 
 HEADINGS = (
     "SCENARIO",
@@ -44,8 +44,8 @@ def row(results: Sequence[Result]) -> tuple[object, ...]:
         trial.scenario.name,
         trial.scenario.variant(trial.variant).name,
         trial.kind.name,
-        figure(median(result.sent_rate for result in results)),
-        figure(median(result.received_rate for result in results)),
+        rounded(median(result.sent_rate for result in results)),
+        rounded(median(result.received_rate for result in results)),
         _latency(results, lambda found: found.sum_ns / found.count),
         _latency(results, lambda found: found.percentile(50)),
         _latency(results, lambda found: found.percentile(99)),
@@ -59,7 +59,7 @@ def row(results: Sequence[Result]) -> tuple[object, ...]:
 def _latency(results: Sequence[Result], part: Callable[[Histogram], float]) -> str:
     found = [result.latency for result in results]
     values = [part(one) for one in found if one is not None and one.count]
-    return figure(median(values) / 1e6) if values else "-"
+    return rounded(median(values) / 1e6) if values else "-"
 
 
 def _cores(results: Sequence[Result]) -> str:
@@ -160,7 +160,7 @@ def _run_scenario(
             continue
         tally.results.setdefault((trial.scenario.name, trial.kind.name), []).append(result)
         ending = "passed" if result.verdict.passed else result.verdict.why
-        progress.tell(f"{place}{trial.title}{turn}: {figure(result.received_rate)} msg/s out, {ending}")
+        progress.tell(f"{place}{trial.title}{turn}: {rounded(result.received_rate)} msg/s out, {ending}")
 
 
 def _print(tally: _Tally, experiment: Experiment) -> None:
