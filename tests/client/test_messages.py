@@ -12,7 +12,7 @@ from heliograph.amqp.messages.message import Data, Sequence, Value, decode_messa
 from heliograph.amqp.messages.message import Message as AmqpMessage
 from heliograph.client import Message, Queue, TemporaryQueue, Topic
 from heliograph.client.core.message_encoding import decode_incoming, encode_outgoing
-from heliograph.client.problems import IllegalState, MessageFormat
+from heliograph.client.errors import IllegalState, MessageFormat
 
 LONGS = st.integers(-(2**63), 2**63 - 1)
 SIMPLE = st.none() | st.booleans() | LONGS | st.floats(allow_nan=False) | st.text() | st.binary() | st.uuids()

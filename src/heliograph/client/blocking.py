@@ -12,18 +12,18 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from heliograph.client.core.acknowledging import Acknowledge
-from heliograph.client.core.pending import Pending, resolved, start
-from heliograph.client.core.producing import WINDOW, Manner, ProducerCore
-from heliograph.client.core.receiving import ReceiverEnd
-from heliograph.client.core.sending import Run
+from heliograph.client.core.consumer import ReceiverEnd
+from heliograph.client.core.producer import WINDOW, Manner, ProducerCore
+from heliograph.client.core.sender import Run
 from heliograph.client.core.servers import Servers
 from heliograph.client.core.session import SessionCore
 from heliograph.client.core.settings import settings_of
 from heliograph.client.destination import Destination, Queue, TemporaryQueue, TemporaryTopic, destination_of
+from heliograph.client.errors import MessagingProblem
 from heliograph.client.io_thread import Errands, IoThread, ThreadNetwork
 from heliograph.client.message import Message
 from heliograph.client.network import LOG, run_callback, tls_context
-from heliograph.client.problems import MessagingProblem
+from heliograph.client.pending import Pending, resolved, start
 
 T = TypeVar("T")
 Listener = Callable[[Message], object]

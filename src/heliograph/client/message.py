@@ -13,7 +13,7 @@
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from heliograph.client.destination import Destination
-from heliograph.client.problems import IllegalState
+from heliograph.client.errors import IllegalState
 
 Body = Any
 MessageId = Any

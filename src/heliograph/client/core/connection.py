@@ -30,16 +30,15 @@ from heliograph.amqp import (
 )
 from heliograph.client.core.acknowledging import Acknowledge
 from heliograph.client.core.driver import Driver, Timer
+from heliograph.client.core.failover import Interrupted, Redirected, reach
 from heliograph.client.core.link_end import LinkEnd
-from heliograph.client.core.pending import Pending, all_of, start
-from heliograph.client.core.reaching import Interrupted, Redirected, reach
 from heliograph.client.core.servers import Server, Servers
 from heliograph.client.core.session import SessionCore
 from heliograph.client.core.settings import Settings
 from heliograph.client.core.subscribing import SubscriptionNames
 from heliograph.client.core.temporary import TemporaryLink, Unsubscribing
 from heliograph.client.destination import Destination, TemporaryQueue, TemporaryTopic
-from heliograph.client.problems import (
+from heliograph.client.errors import (
     ConnectionLost,
     IllegalState,
     InvalidDestination,
@@ -47,6 +46,7 @@ from heliograph.client.problems import (
     NoAnswer,
     problem_of,
 )
+from heliograph.client.pending import Pending, all_of, start
 from heliograph.common.pieces import Piece
 from heliograph.errors import Problem
 

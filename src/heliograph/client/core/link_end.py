@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from heliograph.amqp import Delivery, Detached, Error, Link
-from heliograph.client.core.pending import Pending
-from heliograph.client.core.reaching import Interrupted
-from heliograph.client.problems import IllegalState, MessagingProblem, problem_of
+from heliograph.client.core.failover import Interrupted
+from heliograph.client.errors import IllegalState, MessagingProblem, problem_of
+from heliograph.client.pending import Pending
 
 if TYPE_CHECKING:
     from heliograph.client.core.session import SessionCore

@@ -21,8 +21,8 @@ from heliograph.amqp.messages import (
 )
 from heliograph.amqp.messages.jms_kinds import BYTES
 from heliograph.client.destination import KINDS, Destination, Queue, destination_of
+from heliograph.client.errors import MessageFormat
 from heliograph.client.message import Message
-from heliograph.client.problems import MessageFormat
 from heliograph.errors import Problem
 from heliograph.mapping import BYTES_CONTENT_TYPE, body_of, kind_and_body
 

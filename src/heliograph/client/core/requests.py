@@ -3,14 +3,14 @@
 from typing import TYPE_CHECKING, Any
 
 from heliograph.amqp import Accepted
-from heliograph.client.core.fetched import settle, take_all
-from heliograph.client.core.pending import Pending, start
-from heliograph.client.core.producing import Manner, ProducerCore
-from heliograph.client.core.receiving import ReceiverEnd
-from heliograph.client.core.sending import Sending
+from heliograph.client.core.consumer import ReceiverEnd
+from heliograph.client.core.inbox import settle, take_all
+from heliograph.client.core.producer import Manner, ProducerCore
+from heliograph.client.core.sender import Sending
 from heliograph.client.destination import Destination, TemporaryQueue, destination_of
+from heliograph.client.errors import IllegalState, MessagingProblem, NoAnswer
 from heliograph.client.message import Message
-from heliograph.client.problems import IllegalState, MessagingProblem, NoAnswer
+from heliograph.client.pending import Pending, start
 
 if TYPE_CHECKING:
     from heliograph.client.core.session import SessionCore
@@ -103,12 +103,12 @@ class Requests:
     def _arrived(self) -> None:
         replies = self._replies
         assert replies is not None
-        fetched = replies.fetched
-        deliveries = take_all(fetched.ready)
-        settle(fetched, deliveries, Accepted())
+        inbox = replies.inbox
+        deliveries = take_all(inbox.ready)
+        settle(inbox, deliveries, Accepted())
         self._session.connection.touch(replies)
         for delivery in deliveries:
-            message = replies.message(fetched, delivery)
+            message = replies.message(inbox, delivery)
             try:
                 request = self._waiting.get(message.correlation_id)
             except (MessagingProblem, TypeError):

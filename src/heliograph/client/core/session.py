@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 from heliograph.amqp import Accepted, Delivery, DeliveryState, Error, Session
 from heliograph.client.core.acknowledging import Acknowledge
-from heliograph.client.core.fetched import FAILED, Fetched, begun, settle
-from heliograph.client.core.pending import Pending, all_of, start
-from heliograph.client.core.reaching import Interrupted
-from heliograph.client.core.receiving import ReceiverEnd
+from heliograph.client.core.consumer import ReceiverEnd
+from heliograph.client.core.failover import Interrupted
+from heliograph.client.core.inbox import FAILED, Inbox, begun, settle
 from heliograph.client.core.requests import Requests
-from heliograph.client.core.sending import SenderEnd
-from heliograph.client.core.sources import Subscription
+from heliograph.client.core.sender import SenderEnd
+from heliograph.client.core.subscriptions import Subscription
 from heliograph.client.core.transaction import Transaction
 from heliograph.client.destination import Destination
-from heliograph.client.problems import ConnectionLost, IllegalState, MessagingProblem, TransactionRolledBack, problem_of
+from heliograph.client.errors import ConnectionLost, IllegalState, MessagingProblem, TransactionRolledBack, problem_of
+from heliograph.client.pending import Pending, all_of, start
 
 if TYPE_CHECKING:
     from heliograph.client.core.connection import ConnectionCore
@@ -45,9 +45,9 @@ class SessionCore:
         """Links that are being attached for the first time. Messages may wait for them already."""
         self._expecting: dict[LinkEnd[Any], None] = {}
         """Links, of the list above or not, that wait for the server to answer their attach or detach."""
-        self._delivered: dict[tuple[Fetched, int], Delivery] = {}
+        self._delivered: dict[tuple[Inbox, int], Delivery] = {}
         """What the application has and has not acknowledged."""
-        self._lingering: list[tuple[Fetched, Callable[[], Coroutine[Any, Any, None]]]] = []
+        self._lingering: list[tuple[Inbox, Callable[[], Coroutine[Any, Any, None]]]] = []
         """Consumers that were closed while the application had messages of theirs."""
 
     # Life.
@@ -154,8 +154,8 @@ class SessionCore:
     def abandon(self) -> None:
         """What the application has and did not acknowledge counts as failed."""
         delivered, self._delivered = self._delivered, {}
-        for (fetched, _), delivery in delivered.items():
-            settle(fetched, [delivery], FAILED)
+        for (inbox, _), delivery in delivered.items():
+            settle(inbox, [delivery], FAILED)
 
     async def finish_sending(self) -> None:
         """Wait for what is on its way, as long as there is a connection. Its senders are told what became of it."""
@@ -253,27 +253,27 @@ class SessionCore:
         """Whether the server is told what the application has received, long before it hears what became of it."""
         return self.mode in _SETTLED_LATER and HEEDS_RECEIVED in self.connection.capabilities
 
-    def taken(self, fetched: Fetched, deliveries: list[Delivery]) -> None:
+    def taken(self, inbox: Inbox, deliveries: list[Delivery]) -> None:
         """The application received these."""
         if deliveries[0].settled:
             return
         if self.tells_what_it_has:
-            begun(fetched, deliveries)
+            begun(inbox, deliveries)
         match self.mode:
             case Acknowledge.AUTO | Acknowledge.DUPS_OK:
-                settle(fetched, deliveries, _ACCEPTED)
+                settle(inbox, deliveries, _ACCEPTED)
             case Acknowledge.CLIENT | Acknowledge.INDIVIDUAL:
-                self._delivered |= {(fetched, delivery.number): delivery for delivery in deliveries}
+                self._delivered |= {(inbox, delivery.number): delivery for delivery in deliveries}
             case Acknowledge.TRANSACTED:
                 assert self.transaction is not None
-                self.transaction.received(fetched, deliveries)
+                self.transaction.received(inbox, deliveries)
 
-    def acknowledge(self, fetched: Fetched, delivery: Delivery) -> None:
+    def acknowledge(self, inbox: Inbox, delivery: Delivery) -> None:
         """A message was acknowledged by the application."""
         self._absorb()
         if self.mode is Acknowledge.INDIVIDUAL:
-            if self._delivered.pop((fetched, delivery.number), None) is not None:
-                settle(fetched, [delivery], _ACCEPTED)
+            if self._delivered.pop((inbox, delivery.number), None) is not None:
+                settle(inbox, [delivery], _ACCEPTED)
         elif self.mode is Acknowledge.CLIENT:
             self._acknowledge_all()
         self._let_go()
@@ -281,11 +281,11 @@ class SessionCore:
 
     def _acknowledge_all(self) -> None:
         delivered, self._delivered = self._delivered, {}
-        runs: dict[Fetched, list[Delivery]] = {}
-        for (fetched, _), delivery in delivered.items():
-            runs.setdefault(fetched, []).append(delivery)
-        for fetched, deliveries in runs.items():
-            settle(fetched, deliveries, _ACCEPTED)
+        runs: dict[Inbox, list[Delivery]] = {}
+        for (inbox, _), delivery in delivered.items():
+            runs.setdefault(inbox, []).append(delivery)
+        for inbox, deliveries in runs.items():
+            settle(inbox, deliveries, _ACCEPTED)
 
     async def recover(self) -> None:
         """Give out again what was not acknowledged. Nothing of this is told to the server."""
@@ -295,33 +295,33 @@ class SessionCore:
         self._absorb()
         delivered, self._delivered = self._delivered, {}
         for consumer in self.consumers:
-            own = [delivery for (fetched, _), delivery in delivered.items() if fetched is consumer.fetched]
+            own = [delivery for (inbox, _), delivery in delivered.items() if inbox is consumer.inbox]
             if own:
-                consumer.put_back(consumer.fetched, own)
-        kept = {consumer.fetched for consumer in self.consumers}
+                consumer.put_back(consumer.inbox, own)
+        kept = {consumer.inbox for consumer in self.consumers}
         self._delivered = {key: delivery for key, delivery in delivered.items() if key[0] not in kept}
 
     def _absorb(self) -> None:
         for consumer in self.consumers:
             consumer.absorb()
 
-    async def when_settled(self, fetched: Fetched, detach: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    async def when_settled(self, inbox: Inbox, detach: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Detach a closed consumer: now, or when the application has settled what it has of it."""
-        if self._holds(fetched):
-            self._lingering.append((fetched, detach))
+        if self._holds(inbox):
+            self._lingering.append((inbox, detach))
         else:
             await detach()
 
-    def _holds(self, fetched: Fetched) -> bool:
+    def _holds(self, inbox: Inbox) -> bool:
         if self.transaction is not None:
-            return self.transaction.holds(fetched)
-        return any(holder is fetched for holder, _ in self._delivered)
+            return self.transaction.holds(inbox)
+        return any(holder is inbox for holder, _ in self._delivered)
 
     def _let_go(self) -> None:
         lingering, self._lingering = self._lingering, []
-        for fetched, detach in lingering:
-            if self._holds(fetched):
-                self._lingering.append((fetched, detach))
+        for inbox, detach in lingering:
+            if self._holds(inbox):
+                self._lingering.append((inbox, detach))
             else:
                 start(detach())
 
@@ -369,7 +369,7 @@ class SessionCore:
     async def _undo(self, transaction: Transaction, *, blame: bool = True) -> None:
         self._absorb()
         # What was fetched ahead goes back first, or it would overtake what is rolled back.
-        consumers = [consumer for consumer in self.consumers if transaction.holds(consumer.fetched)]
+        consumers = [consumer for consumer in self.consumers if transaction.holds(consumer.inbox)]
         for consumer in consumers:
             await consumer.pause()
         self._absorb()

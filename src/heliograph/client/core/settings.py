@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from heliograph.client.problems import MessagingProblem
+from heliograph.client.errors import MessagingProblem
 from heliograph.errors import Problem
 
 

@@ -1,8 +1,8 @@
 """The names of links that are subscriptions: a server knows a subscription by the name of its link."""
 
-from heliograph.client.core.sources import Subscription
+from heliograph.client.core.subscriptions import Subscription
 from heliograph.client.destination import Destination, TemporaryTopic, Topic
-from heliograph.client.problems import IllegalState, InUse
+from heliograph.client.errors import IllegalState, InUse
 from heliograph.errors import Problem
 
 

@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING
 
 from heliograph.amqp import Described, ExpiryPolicy, Receiver, Sender, Source, Target, ULong
 from heliograph.client.core.link_end import LinkEnd
-from heliograph.client.core.pending import start
-from heliograph.client.core.sending import SenderEnd
+from heliograph.client.core.sender import SenderEnd
 from heliograph.client.core.transaction import OUTCOMES
 from heliograph.client.destination import TemporaryQueue, TemporaryTopic
+from heliograph.client.pending import start
 
 if TYPE_CHECKING:
     from heliograph.client.core.session import SessionCore

@@ -4,7 +4,7 @@ import random
 from typing import TYPE_CHECKING, Final
 
 from heliograph.client.core.servers import Server
-from heliograph.client.problems import ConnectionLost, MessagingProblem, NoAnswer, SecurityError
+from heliograph.client.errors import ConnectionLost, MessagingProblem, NoAnswer, SecurityError
 from heliograph.common.backoff import Backoff
 
 if TYPE_CHECKING:

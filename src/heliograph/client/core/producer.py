@@ -18,14 +18,12 @@ from heliograph.amqp import (
     Target,
     TransactionalState,
 )
+from heliograph.client.core.failover import Interrupted
 from heliograph.client.core.message_encoding import encode_outgoing
-from heliograph.client.core.pending import Pending, start
-from heliograph.client.core.reaching import Interrupted
-from heliograph.client.core.sending import AnySending, Run, SenderEnd, Sending, SendingInRun, arrived
+from heliograph.client.core.sender import AnySending, Run, SenderEnd, Sending, SendingInRun, arrived
 from heliograph.client.core.transaction import OUTCOMES
 from heliograph.client.destination import Destination, destination_of
-from heliograph.client.message import Message
-from heliograph.client.problems import (
+from heliograph.client.errors import (
     IllegalState,
     InvalidDestination,
     MessageRefused,
@@ -33,6 +31,8 @@ from heliograph.client.problems import (
     Unsupported,
     problem_of,
 )
+from heliograph.client.message import Message
+from heliograph.client.pending import Pending, start
 from heliograph.errors import Problem
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import Any, Self
 
 from heliograph.amqp import Sender
 from heliograph.client.core.link_end import LinkEnd
-from heliograph.client.core.pending import Pending, all_of
-from heliograph.client.problems import MessagingProblem
+from heliograph.client.errors import MessagingProblem
+from heliograph.client.pending import Pending, all_of
 
 
 class Sending:

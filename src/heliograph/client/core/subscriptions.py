@@ -18,7 +18,7 @@ from heliograph.amqp import (
 from heliograph.client.core.acknowledging import Acknowledge
 from heliograph.client.core.transaction import OUTCOMES
 from heliograph.client.destination import Destination
-from heliograph.client.problems import InvalidSelector, MessagingProblem, Unsupported
+from heliograph.client.errors import InvalidSelector, MessagingProblem, Unsupported
 
 _SELECTOR = ULong(0x0000468C00000004)
 _NO_LOCAL = ULong(0x0000468C00000003)
