@@ -4,7 +4,7 @@ import pytest
 
 from client.scenes import consumer, fill, session, take, take_bodies
 from heliograph.amqp import Accepted, Modified
-from heliograph.client.core.acknowledging import Acknowledge
+from heliograph.client.core.settings import Acknowledge
 from heliograph.client.errors import IllegalState
 
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from client.memory import Memory
 from client.scenes import consumer, fill, producer, send, session
-from heliograph.client.core.acknowledging import Acknowledge
+from heliograph.client.core.settings import Acknowledge
 from heliograph.client.errors import TransactionInDoubt, TransactionRolledBack
 from heliograph.client.pending import start
 

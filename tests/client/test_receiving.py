@@ -7,7 +7,7 @@ import pytest
 from client.memory import Memory
 from client.scenes import consumer, fill, producer, send, session, take, take_bodies
 from heliograph.amqp import Accepted, Error, Modified, Released
-from heliograph.client.core.acknowledging import Acknowledge
+from heliograph.client.core.settings import Acknowledge
 from heliograph.client.errors import IllegalState, InvalidDestination, InvalidSelector, NoAnswer, Unsupported
 
 

@@ -9,7 +9,7 @@ from heliograph.amqp import Error, Released
 from heliograph.amqp.messages.message import Message as AmqpMessage
 from heliograph.amqp.messages.message import Value, decode_message, encode_message
 from heliograph.client import Queue
-from heliograph.client.core.acknowledging import Acknowledge
+from heliograph.client.core.settings import Acknowledge
 from heliograph.client.errors import (
     ConnectionLost,
     IllegalState,

@@ -4,7 +4,7 @@ This is the blocking face; `heliograph.client.aio` is the same for asyncio. Both
 """
 
 from heliograph.client.blocking import Browser, Connection, Consumer, Producer, Receipt, RunReceipt, Session, connect
-from heliograph.client.core.acknowledging import Acknowledge
+from heliograph.client.core.settings import Acknowledge
 from heliograph.client.destination import Destination, Queue, TemporaryQueue, TemporaryTopic, Topic
 from heliograph.client.errors import (
     ConnectionLost,

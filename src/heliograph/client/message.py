@@ -20,7 +20,6 @@ MessageId = Any
 
 # Attributes that are filled in from the bytes of a received message, when one of them is first looked at.
 _LAZY = (
-    "_delivered_before",
     "annotations",
     "body",
     "content_type",
@@ -28,6 +27,7 @@ _LAZY = (
     "delivery_time",
     "destination",
     "expiration",
+    "failed_deliveries",
     "group_id",
     "group_sequence",
     "message_id",
@@ -79,6 +79,8 @@ class Message:
     priority: int
     persistent: bool
     user_id: str | None
+    failed_deliveries: int
+    """How many deliveries had failed when the server sent it to this consumer."""
     annotations: dict[str, Any]
     """What servers on the way noted: the reason why this is a dead letter, for example."""
 
@@ -111,7 +113,7 @@ class Message:
         self.persistent = True
         self.user_id = None
         self.annotations = {}
-        self._delivered_before = 0
+        self.failed_deliveries = 0
         self._again = 0
         self._payload: bytes | None = None
         self._origin: Receiving | None = None
@@ -121,6 +123,7 @@ class Message:
     def received(cls, payload: bytes, again: int, origin: Receiving, token: Any) -> Self:
         """One that came from a server; its bytes are read when an attribute is first looked at."""
         message = cls.__new__(cls)
+        # Of the same class, though ruff cannot know; one call less for each message that is received.
         message._payload = payload
         message._again = again
         message._origin = origin
@@ -140,7 +143,7 @@ class Message:
     @property
     def delivery_count(self) -> int:
         """How often it was delivered, this time included."""
-        return self._delivered_before + self._again + 1
+        return self.failed_deliveries + self._again + 1
 
     @property
     def redelivered(self) -> bool:

@@ -2,33 +2,49 @@
 
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 from heliograph.amqp import INVALID_FIELD, Delivery, Error, Receiver, Released, Target
-from heliograph.client.core.acknowledging import Acknowledge
-from heliograph.client.core.failover import Interrupted
 from heliograph.client.core.inbox import FAILED, USELESS_HERE, Inbox, settle, take_all
-from heliograph.client.core.link_end import LinkEnd
+from heliograph.client.core.link_end import LinkEnd, LinkOwner
 from heliograph.client.core.message_encoding import decode_incoming
+from heliograph.client.core.settings import Acknowledge
 from heliograph.client.core.subscriptions import Subscription
+from heliograph.client.core.wire import Interrupted
 from heliograph.client.errors import InvalidSelector, MessageFormat, MessagingProblem, NoAnswer, problem_of
 from heliograph.client.message import Message
 from heliograph.client.pending import Pending, start
-
-if TYPE_CHECKING:
-    from heliograph.client.core.session import SessionCore
 
 LOG = logging.getLogger("heliograph.client")
 # How long a server that cannot drain may take for messages that it says it has.
 _ON_ITS_WAY = 1.0
 
 
+class ConsumingSession(LinkOwner, Protocol):
+    """What consumers use of their session."""
+
+    mode: Acknowledge
+
+    @property
+    def tells_what_it_has(self) -> bool: ...
+
+    def taken(self, inbox: Inbox, deliveries: list[Delivery]) -> None: ...
+
+    def acknowledge(self, inbox: Inbox, delivery: Delivery) -> None: ...
+
+    def forget_consumer(self, consumer: "ReceiverEnd") -> None: ...
+
+    async def when_settled(self, inbox: Inbox, detach: Callable[[], Coroutine[Any, Any, None]]) -> None: ...
+
+
 class ReceiverEnd(LinkEnd[Receiver]):
     """A consumer or a browser."""
 
-    def __init__(self, session: "SessionCore", subscription: Subscription, prefetch: int) -> None:
+    session: ConsumingSession
+
+    def __init__(self, session: ConsumingSession, subscription: Subscription, prefetch: int) -> None:
         super().__init__(session, f"consumer of {subscription.place}")
         self.subscription = subscription
         self.prefetch = prefetch

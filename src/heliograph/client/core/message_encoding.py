@@ -119,7 +119,7 @@ def decode_incoming(payload: bytes, message: Message, name_of: NameOf) -> None:
     message.annotations = annotations
     message.properties = came.application_properties
     message.body = body_of(came.body, message.content_type, annotations.get(JMS_MESSAGE_KIND))
-    message._delivered_before = came.delivery_count
+    message.failed_deliveries = came.delivery_count
 
 
 def _seconds(ms: Any) -> float | None:

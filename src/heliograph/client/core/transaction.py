@@ -1,7 +1,7 @@
 """The unit of work of a session: one transaction after the other, over a link to the server's coordinator."""
 
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from heliograph.amqp import (
     Accepted,
@@ -20,7 +20,8 @@ from heliograph.amqp import (
 )
 from heliograph.amqp.messages import Message, Value, encode_message
 from heliograph.client.core.inbox import FAILED, Inbox, settle
-from heliograph.client.core.sender import AnySending, SenderEnd, Sending
+from heliograph.client.core.sender import AnySending, SenderEnd, Sending, SendingSession
+from heliograph.client.core.subscriptions import OUTCOMES
 from heliograph.client.errors import (
     MessagingProblem,
     TransactionInDoubt,
@@ -29,11 +30,6 @@ from heliograph.client.errors import (
     problem_of,
 )
 from heliograph.client.pending import Pending
-
-if TYPE_CHECKING:
-    from heliograph.client.core.session import SessionCore
-
-OUTCOMES = ("amqp:accepted:list", "amqp:rejected:list", "amqp:released:list", "amqp:modified:list")
 
 
 class _Phase(Enum):
@@ -45,7 +41,7 @@ class _Phase(Enum):
 class Transaction(SenderEnd):
     """The current unit of work of a transacted session."""
 
-    def __init__(self, session: "SessionCore") -> None:
+    def __init__(self, session: SendingSession) -> None:
         super().__init__(session, "the transaction coordinator of the server")
         self._phase = _Phase.NONE
         self._id = b""
