@@ -10,7 +10,7 @@
 | anything else that AMQP has a type for | an object message |
 """
 
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol
 
 from heliograph.client.destination import Destination
 from heliograph.client.errors import IllegalState
@@ -119,17 +119,6 @@ class Message:
         self._origin: Receiving | None = None
         self._token: Any = None
 
-    @classmethod
-    def received(cls, payload: bytes, again: int, origin: Receiving, token: Any) -> Self:
-        """One that came from a server; its bytes are read when an attribute is first looked at."""
-        message = cls.__new__(cls)
-        # Of the same class, though ruff cannot know; one call less for each message that is received.
-        message._payload = payload
-        message._again = again
-        message._origin = origin
-        message._token = token
-        return message
-
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
@@ -159,3 +148,17 @@ class Message:
     def __repr__(self) -> str:
         body = repr(self.body)
         return f"<Message {self.message_id or 'not sent'} {body if len(body) <= 60 else body[:57] + '...'}>"
+
+
+class ReceivedMessage(Message):
+    """One that came from a server; its bytes are read when an attribute is first looked at."""
+
+    __slots__ = ()
+
+    def __init__(self, payload: bytes, again: int, origin: Receiving, token: Any) -> None:
+        """`again` is how often it was given out before by `recover`; `token` is for `origin.acknowledge`."""
+        # The other attributes have no value yet, which `__getattr__` relies on.
+        self._payload = payload
+        self._again = again
+        self._origin = origin
+        self._token = token

@@ -7,8 +7,8 @@ driver's thread.
 States, and what leads from one to the next:
 
 - *Connecting* (`_up` is false): `connect_to_any` tries servers one by one with `try_server`, which dials, greets,
-  begins sessions and attaches links again. Steps that need the server wait in `when_connected`. The first time, every server
-  is tried once; after a loss, for ever, unless all refuse us.
+  begins sessions and attaches links again. Steps that need the server wait in `when_connected`. The first time, every
+  server is tried once; after a loss, for ever, unless all refuse us.
 - *Up*: the sessions work. `_lost` ends this, whoever ended the connection: all that wait for an answer get
   `Interrupted`, sessions forget what was delivered on the old connection, senders keep what was not settled, and a new
   round of connecting begins if the settings want it.

@@ -14,7 +14,7 @@ from heliograph.client.core.settings import Acknowledge
 from heliograph.client.core.subscriptions import Subscription
 from heliograph.client.core.wire import Interrupted
 from heliograph.client.errors import InvalidSelector, MessageFormat, MessagingProblem, NoAnswer, problem_of
-from heliograph.client.message import Message
+from heliograph.client.message import Message, ReceivedMessage
 from heliograph.client.pending import Pending, start
 
 LOG = logging.getLogger("heliograph.client")
@@ -117,7 +117,7 @@ class ReceiverEnd(LinkEnd[Receiver]):
     def message(self, inbox: Inbox, delivery: Delivery) -> Message:
         """The message in a delivery, its bytes unread."""
         again = inbox.again.get(delivery.number, 0) if inbox.again else 0
-        return Message.received(delivery.payload, again, self, (inbox, delivery))
+        return ReceivedMessage(delivery.payload, again, self, (inbox, delivery))
 
     def unfold(self, payload: bytes, message: Message) -> None:
         """Read the bytes of a message into its attributes."""
