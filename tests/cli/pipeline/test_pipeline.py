@@ -14,8 +14,8 @@ import pytest
 
 from cli.queue_server import CONFIG, QueueServer, helio
 from heliograph.cli.pipeline import run as pipeline_run
+from heliograph.common.private_files import DirectoryLock
 from heliograph.errors import Problem
-from heliograph.log.lock import DirectoryLock
 from heliograph.log.streams.stream_reader import StreamReader
 from heliograph.server.processes.pipeline_folder import remove_folder
 from plain_client import PlainClient

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from heliograph.flow.formats.catalogue import Catalogue
 from heliograph.flow.formats.format_problem import FormatProblem
 from heliograph.flow.formats.model import ModelProblem, Models
-from heliograph.flow.formats.swift.fields import FieldFormat
+from heliograph.flow.formats.swift.swift_fields import FieldFormat
 from heliograph.flow.tree import Element, Part, Text
-from heliograph.lab.flows.mt543 import MEASURED_SIZE, mt543
+from heliograph.lab.flows.messages import MEASURED_SIZE, mt543
 
 MODELS = Models({"swift.model.yaml": "import: [{file: MT543.mt}]"})
 MT543 = Text(message_set="swift", message_type="MT543")

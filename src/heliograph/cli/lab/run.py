@@ -17,11 +17,11 @@ from heliograph.cli.lab.table import HEADINGS, row
 from heliograph.cli.shared.signals import ended_in_order
 from heliograph.cli.shared.tables import table
 from heliograph.errors import Problem
-from heliograph.lab import BrokerGone, raise_file_limit
+from heliograph.lab import BrokerGone, raise_file_limit, rounded
 from heliograph.lab.raw import new_id
 from heliograph.lab.scenarios import Scenario, catalogue, load
-from heliograph.lab.trials import Experiment, Result, Runner, Steering, Trial, figure, interleaved
-from heliograph.lab.trials.refusal import refusal
+from heliograph.lab.trials import Experiment, Result, Runner, Steering, Trial, interleaved
+from heliograph.lab.trials.trial_runner import refusal
 
 EXAMPLES = """\
   helio lab run FANOUT --scale 0.01
@@ -116,7 +116,7 @@ def _run_scenario(
             continue
         tally.results.setdefault((trial.scenario.name, trial.kind.name), []).append(result)
         ending = "passed" if result.verdict.passed else result.verdict.why
-        progress.tell(f"{place}{trial.title}{turn}: {figure(result.received_rate)} msg/s out, {ending}")
+        progress.tell(f"{place}{trial.title}{turn}: {rounded(result.received_rate)} msg/s out, {ending}")
 
 
 def _print(tally: _Tally, experiment: Experiment) -> None:

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Sequence
 from statistics import median
 
+from heliograph.lab import rounded
 from heliograph.lab.load import Histogram
-from heliograph.lab.trials import Result, figure
+from heliograph.lab.trials import Result
 
 HEADINGS = (
     "SCENARIO",
@@ -30,8 +31,8 @@ def row(results: Sequence[Result]) -> tuple[object, ...]:
         trial.scenario.name,
         trial.scenario.variant(trial.variant).name,
         trial.kind.name,
-        figure(median(result.sent_rate for result in results)),
-        figure(median(result.received_rate for result in results)),
+        rounded(median(result.sent_rate for result in results)),
+        rounded(median(result.received_rate for result in results)),
         _latency(results, lambda found: found.sum_ns / found.count),
         _latency(results, lambda found: found.percentile(50)),
         _latency(results, lambda found: found.percentile(99)),
@@ -45,7 +46,7 @@ def row(results: Sequence[Result]) -> tuple[object, ...]:
 def _latency(results: Sequence[Result], part: Callable[[Histogram], float]) -> str:
     found = [result.latency for result in results]
     values = [part(one) for one in found if one is not None and one.count]
-    return figure(median(values) / 1e6) if values else "-"
+    return rounded(median(values) / 1e6) if values else "-"
 
 
 def _cores(results: Sequence[Result]) -> str:
