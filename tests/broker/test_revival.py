@@ -19,7 +19,7 @@ from heliograph.broker.sessions.subscription import subscription_cost
 from heliograph.broker.storage import offline_sessions as away_facts
 from heliograph.broker.storage import record_kinds as facts
 from heliograph.broker.storage.store import Clock, Store
-from heliograph.log import kinds
+from heliograph.log import log_kinds
 from heliograph.log.log import LogOptions
 from heliograph.log.message_log import MessageLog
 from heliograph.mqtt import PubAck, PubComp, Publish, PubRec, PubRel, Subscription
@@ -250,7 +250,7 @@ PRESENCE = {"expiry": FOR_EVER, "away": 1_699_999_000_000, "will": None, "will_d
 def test_sessions_as_servers_wrote_them_before_they_packed_them(tmp_path) -> None:
     ledger = MessageLog(tmp_path / "log", lambda record: None, lambda record, receivers: None)
     cursors = [ledger.new_cursor() for _ in range(3)]
-    ledger.note(kinds.CHECKPOINT)
+    ledger.note(log_kinds.CHECKPOINT)
     for cursor in cursors:
         ledger.note_cursor(cursor)
     plain = {"client": "plain", "received": [], "next_id": 1, "sent": [], "released": [], "retired": []}

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from heliograph.log import recovery
-from heliograph.log.recovery import Damage
+from heliograph.log.errors import LogDamaged
 from heliograph.log.segment import SEGMENT_HEADER_SIZE, segment_files
-from log.accounts import Account, unforced
-from log.waiting import WatchedLog
+from log.recording_logs import Account, unforced
+from log.watched_log import WatchedLog
 
 MB = 1 << 20
 
@@ -76,7 +76,7 @@ def test_a_large_record_that_is_cut_short_is_a_torn_tail_and_one_that_was_safe_i
     flipped = bytearray(whole)
     flipped[SEGMENT_HEADER_SIZE + position + 2 * MB] ^= 1
     path.write_bytes(flipped)
-    with pytest.raises(Damage, match="check sum"):
+    with pytest.raises(LogDamaged, match="check sum"):
         WatchedLog(log.directory)
     path.write_bytes(whole[: SEGMENT_HEADER_SIZE + position + 2 * MB])
     again = WatchedLog(log.directory)

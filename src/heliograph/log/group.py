@@ -10,9 +10,9 @@ of messages in it.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from heliograph.errors import Problem
-from heliograph.log import kinds
+from heliograph.log import log_kinds
 from heliograph.log.cursor import Cursor
+from heliograph.log.errors import MalformedRecord
 from heliograph.log.record import ALIGNMENT, HEADER_SIZE, RECORD_HEADER, Record, padded
 
 _FRONT = bytes(-HEADER_SIZE % ALIGNMENT)
@@ -20,7 +20,7 @@ _FRONT = bytes(-HEADER_SIZE % ALIGNMENT)
 
 def records_in(record: Record) -> Iterable[Record]:
     """The records that this one is: those of a group, and any other by itself."""
-    return _members(record) if record.kind == kinds.GROUP else (record,)
+    return _members(record) if record.kind == log_kinds.GROUP else (record,)
 
 
 def _members(group: Record) -> Iterator[Record]:
@@ -43,7 +43,7 @@ def member_headers(
         length = header[1]
         if not HEADER_SIZE <= length <= end - at:
             group, place = position - HEADER_SIZE, position + at - start
-            raise Problem(f"position {group}: a group in which there is no record at position {place}")
+            raise MalformedRecord(f"position {group}: a group in which there is no record at position {place}")
         yield at, header
         at += padded(length)
 
@@ -93,7 +93,7 @@ class RecordGroup:
 
     def add_messages(self, cursors: Sequence[Cursor], body: Sequence[bytes], count: int) -> None:
         """Put messages into the group, which got the offsets that `offsets` told before."""
-        self.stored.append(_Stored(cursors, count, self.add(kinds.MESSAGES, body, count)))
+        self.stored.append(_Stored(cursors, count, self.add(log_kinds.MESSAGES, body, count)))
         self.count += count
         for cursor in cursors:
             self._next[cursor] = self._next.get(cursor, cursor.next) + count

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from heliograph.common import private_files
+from heliograph.common.private_files import DirectoryLock
 from heliograph.log.commit import Committer
-from heliograph.log.lock import DirectoryLock
 from heliograph.log.reader import LogReader
 from heliograph.log.record import Record
 from heliograph.log.recovery import Torn, recover
@@ -52,7 +52,7 @@ class Log:
         options: LogOptions = LogOptions(),  # noqa: B008  (frozen)
         on_record: Callable[[Record], None] | None = None,
     ) -> None:
-        """Open a log, or make one; Damage if it has lost what was safe once.
+        """Open a log, or make one; LogDamaged if it has lost what was safe once.
 
         `on_record(record)` gets everything from the replay position on; without it only the newest segment is looked
         at.
@@ -150,7 +150,7 @@ class Log:
         self.committer.rotate(replay)
 
     def records(self, position: int = 0, end: int | None = None) -> Iterator[Record]:
-        """Written records from a position on; Damage where one is not what it was."""
+        """Written records from a position on; LogDamaged where one is not what it was."""
         self.reader.refresh()
         return self.reader.records(position, end)
 

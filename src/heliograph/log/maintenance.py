@@ -8,11 +8,11 @@ from bisect import bisect_right
 from collections.abc import Callable, Generator, Iterator
 from itertools import chain
 
-from heliograph.errors import Problem
-from heliograph.log import kinds
+from heliograph.log import log_kinds
 from heliograph.log.cursor import CHUNK_SIZE
-from heliograph.log.cursor_table import MovedRun
+from heliograph.log.errors import NotWritable
 from heliograph.log.group import records_in
+from heliograph.log.log_kinds import MovedRun
 from heliograph.log.message_log import MessageLog
 from heliograph.log.messages import Receivers, receivers_of
 from heliograph.log.ranges import Ranges
@@ -80,7 +80,7 @@ class Maintenance:
         return None
 
     def checkpoint(self) -> None:
-        """Write down all that is known, at once; a Problem if the disk does not let us."""
+        """Write down all that is known, at once; NotWritable if the disk does not take it."""
         self._finish(self._checkpoint())
 
     def compact(self) -> None:
@@ -94,7 +94,7 @@ class Maintenance:
         for waits_for in chain((self._waits_for,), self._work or (), work):
             if waits_for > self._ledger.safe and not self._ledger.wait():
                 self._work, self._waits_for = None, 0  # nothing depends on what has been done so far
-                raise Problem(f"{self._ledger.log.directory}: {self._ledger.trouble}")
+                raise NotWritable(f"{self._ledger.log.directory}: {self._ledger.trouble}")
         self._work, self._waits_for = None, 0
 
     # Each of these yields between two bits of work the position up to which the log must be safe before the next one.
@@ -163,7 +163,7 @@ class Maintenance:
         while records := ledger.reader.read(position, _READ_AT_ONCE, end):
             position = records[-1].end
             for record in chain.from_iterable(map(records_in, records)):
-                if record.kind == kinds.MESSAGES:
+                if record.kind == log_kinds.MESSAGES:
                     self._copy(record, found)
             yield 0
         runs = [run for number, runs in found.items() if number in ledger.cursors for run in runs]

@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from heliograph.errors import Problem
-from heliograph.log import kinds
+from heliograph.log import log_kinds
 from heliograph.log.cursor import Cursor
-from heliograph.log.cursor_reading import CursorReader
-from heliograph.log.cursor_table import ACK, MOVED_HEAD, MOVED_RUN, NUMBER, POSITION, CursorTable, MovedRun
+from heliograph.log.cursor_reader import CursorReader
+from heliograph.log.cursor_table import CursorTable
+from heliograph.log.errors import MessageMissing
 from heliograph.log.group import RecordGroup
 from heliograph.log.log import Log, LogOptions
+from heliograph.log.log_kinds import ACK, MOVED_HEAD, MOVED_RUN, NUMBER, POSITION, MovedRun
 from heliograph.log.messages import (
     AMQP_MESSAGES,
     Receivers,
@@ -126,14 +127,14 @@ class MessageLog(CursorTable):
         """A cursor that has no messages yet. It is there even if a group that is being made is not."""
         self.last_number += 1
         cursor = self.cursors[self.last_number] = Cursor(self.last_number)
-        self.log.append(kinds.CURSOR, cursor.encode())
+        self.log.append(log_kinds.CURSOR, cursor.encode())
         return cursor
 
     def drop_cursor(self, cursor: Cursor) -> None:
         """Nobody will read this cursor any more. Not within a group."""
         self._check_no_group()
         del self.cursors[cursor.number]
-        self.log.append(kinds.CURSOR_DELETED, NUMBER.pack(cursor.number))
+        self.log.append(log_kinds.CURSOR_DELETED, NUMBER.pack(cursor.number))
 
     def store(
         self, messages: UniformMessages | MixedMessages | QueueMessages, cursors: list[Cursor], identifiers: list[int]
@@ -152,7 +153,7 @@ class MessageLog(CursorTable):
             group.add_messages(cursors, (body, messages.data), count)
             return offsets
         now = int(self._wall() * 1000)
-        start = self.log.append(kinds.MESSAGES, body, messages.data, count=count, when=now)
+        start = self.log.append(log_kinds.MESSAGES, body, messages.data, count=count, when=now)
         end = self._progress.end
         for cursor in cursors:
             cursor.add(count, start, end, now, end - start)
@@ -201,9 +202,9 @@ class MessageLog(CursorTable):
         finally:
             self._group = None
         if group.acks:
-            group.add(kinds.ACKS, [ACK.pack(cursor.number, lo, hi - lo) for cursor, lo, hi in group.acks])
+            group.add(log_kinds.ACKS, [ACK.pack(cursor.number, lo, hi - lo) for cursor, lo, hi in group.acks])
         if not group.empty:
-            start = self.log.append(kinds.GROUP, *group.pieces, count=group.count, when=group.time)
+            start = self.log.append(log_kinds.GROUP, *group.pieces, count=group.count, when=group.time)
             group.tell_cursors(start, self.log.end)
 
     def _check_no_group(self) -> None:
@@ -219,7 +220,7 @@ class MessageLog(CursorTable):
         if needed.count < record.count and form_of(record.body) == AMQP_MESSAGES:
             messages = decode_queue_messages(record.body, record.count).only(needed)
             body = encode_queue_messages(messages, receivers), messages.data
-        start = self.log.append(kinds.MESSAGES, *body, count=record.count, flags=kinds.COPY, when=record.time)
+        start = self.log.append(log_kinds.MESSAGES, *body, count=record.count, flags=log_kinds.COPY, when=record.time)
         return start, self.end
 
     def moved(self, gone_from: int, gone_to: int, runs: list[MovedRun]) -> None:
@@ -227,21 +228,21 @@ class MessageLog(CursorTable):
         # Acknowledged messages have not been copied: that they are must be known before they are gone.
         self.write_acks()
         self.log.append(
-            kinds.MESSAGES_MOVED, MOVED_HEAD.pack(gone_from, gone_to), *[MOVED_RUN.pack(*run) for run in runs]
+            log_kinds.MESSAGES_MOVED, MOVED_HEAD.pack(gone_from, gone_to), *[MOVED_RUN.pack(*run) for run in runs]
         )
         self.move(gone_from, gone_to, runs)
 
     def note_checkpoint(self) -> int:
         """What is known is written down from here on; where that is."""
-        return self.log.append(kinds.CHECKPOINT)
+        return self.log.append(log_kinds.CHECKPOINT)
 
     def note_cursor(self, cursor: Cursor) -> None:
         """Write down all that is known of a cursor."""
-        self.log.append(kinds.CURSOR, cursor.encode())
+        self.log.append(log_kinds.CURSOR, cursor.encode())
 
     def note_complete(self, start: int) -> None:
         """All that was known at the checkpoint that starts there has been written down."""
-        self.log.append(kinds.CHECKPOINT_COMPLETE, POSITION.pack(start))
+        self.log.append(log_kinds.CHECKPOINT_COMPLETE, POSITION.pack(start))
         self.checkpoint, self.checkpoint_size = start, self.end - start
 
     def end_turn(self, *, at_once: bool = True) -> None:
@@ -270,7 +271,7 @@ class MessageLog(CursorTable):
     def write_acks(self) -> None:
         """Put acknowledgements behind everything else. Without this, they gather until the end of the turn."""
         if self._acks:
-            self.log.append(kinds.ACKS, *self._acks)
+            self.log.append(log_kinds.ACKS, *self._acks)
             self._acks.clear()
 
     # Opening
@@ -286,7 +287,7 @@ class MessageLog(CursorTable):
             for chunk in cursor.chunks:
                 index = bisect_right(bases, chunk.end - 1) - 1
                 if index < 0 or segments[index][1] <= chunk.start:
-                    raise Problem(
+                    raise MessageMissing(
                         f"{self.log.directory}: the segment of position {chunk.start} is missing, with messages "
                         f"{chunk.first} to {chunk.next - 1} of cursor {cursor.number}"
                     )

@@ -15,10 +15,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import BinaryIO
 
-from heliograph.errors import Problem
-from heliograph.log.record import ALIGNMENT, BATCH, HEADER_SIZE, SYNCED, BadRecord, Record, padded, read_record
-from heliograph.log.scan import scan
-from heliograph.log.segment import Segment, read_segment, segment_files
+from heliograph.log.errors import BadRecord
+from heliograph.log.record import ALIGNMENT, BATCH, HEADER_SIZE, SYNCED, Record, padded, read_record
+from heliograph.log.segment import Segment, read_segment, scan_records, segment_files
 
 # Length, kind, flags and the two zeros of a record that starts a synced batch, and where in a record they stand.
 _SYNCED_BATCH = HEADER_SIZE.to_bytes(4, "little") + bytes((BATCH, SYNCED, 0, 0))
@@ -40,25 +39,6 @@ class Torn:
         return f"{self.path}: cut at position {self.position}, {self.lost} bytes of an unfinished batch ({self.why})"
 
 
-class Damage(Problem):
-    """Records that had been safe are no longer readable, from `position` on."""
-
-    def __init__(self, message: str, position: int) -> None:
-        super().__init__(message)
-        self.position = position
-
-    @classmethod
-    def in_segment(cls, segment: Segment, bad: BadRecord) -> "Damage":
-        """A record is not what it was."""
-        place = segment.place(bad.position)
-        return cls(f"{segment.path}: damaged at byte {place} (position {bad.position}): {bad}", bad.position)
-
-    @classmethod
-    def missing(cls, directory: Path, start: int, end: int) -> "Damage":
-        """Positions that somebody needs are in no segment."""
-        return cls(f"{directory}: positions {start} to {end} are missing, no segment has them", start)
-
-
 @dataclass(frozen=True, slots=True)
 class RecoveryResult:
     """A log as it was found."""
@@ -70,7 +50,7 @@ class RecoveryResult:
 
 
 def find_segments(directory: Path, known: Iterable[Segment] = ()) -> list[Segment]:
-    """The segments of a log, oldest first; a Problem if one has no proper header. Those `known` are not read again."""
+    """The segments of a log, oldest first; BadSegment if one has no proper header. Those `known` are not read again."""
     by_path = {segment.path: segment for segment in known}
     segments = []
     for path in segment_files(directory):
@@ -93,14 +73,14 @@ def segment_spans(segments: list[Segment], end: int) -> list[tuple[int, int]]:
 
 
 def recover(segments: list[Segment], on_record: Callable[[Record], None] = lambda record: None) -> RecoveryResult:
-    """Go through the newest segment and find where the log ends; Damage if that is in the middle of what was safe."""
+    """Go through the newest segment and find where the log ends; LogDamaged if what was safe goes on behind that."""
     if not segments:
         return RecoveryResult([], 0, None)
     last = segments[-1]
     file_end = last.file_end()
     with last.path.open("rb") as file:
         try:
-            for record in scan(file.fileno(), last, last.base, file_end):
+            for record in scan_records(file.fileno(), last, last.base, file_end):
                 on_record(record)
         except BadRecord as bad:
             return RecoveryResult(segments, bad.position, _judge(last, file, bad))
@@ -108,11 +88,11 @@ def recover(segments: list[Segment], on_record: Callable[[Record], None] = lambd
 
 
 def _judge(segment: Segment, file: BinaryIO, bad: BadRecord) -> Torn | None:
-    """What a bad record in the newest segment is: Damage, a torn tail, or None if there is nothing to lose."""
+    """What a bad record in the newest segment is: LogDamaged, a torn tail, or None if there is nothing to lose."""
     file.seek(segment.place(bad.position))
     left = file.read()
     if _synced_batch_behind(left, bad.position):
-        raise Damage.in_segment(segment, bad) from None
+        raise segment.damaged(bad) from None
     return Torn(segment.path, bad.position, len(left), str(bad)) if left.strip(b"\0") else None
 
 

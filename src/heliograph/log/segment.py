@@ -20,12 +20,17 @@ ends.
 
 import os
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import google_crc32c
+from google_crc32c import extend as extend_crc
+from google_crc32c import value as crc_of
 
-from heliograph.errors import Problem
+from heliograph.log.buffer_pool import BufferPool
+from heliograph.log.errors import BadRecord, BadSegment, LogDamaged
+from heliograph.log.record import ALIGNMENT, HEADER_SIZE, RECORD_HEADER, Record, read_record, record_room
 
 MAGIC = b"HELIOLOG"
 FORMAT_VERSION = 2
@@ -57,6 +62,11 @@ class Segment:
     def place(self, position: int) -> int:
         """Where a position of the log is in the file."""
         return position - self.base + SEGMENT_HEADER_SIZE
+
+    def damaged(self, bad: BadRecord) -> LogDamaged:
+        """What to raise because a record of this segment is not what it was."""
+        place = self.place(bad.position)
+        return LogDamaged(f"{self.path}: damaged at byte {place} (position {bad.position}): {bad}", bad.position)
 
     def file_end(self) -> int:
         """The position that the end of the file is, records or not."""
@@ -103,24 +113,89 @@ def sync_directory(directory: Path) -> None:
 
 
 def read_segment(path: Path) -> Segment:
-    """A segment as its header describes it; a Problem says what is wrong with the header."""
+    """A segment as its header describes it; BadSegment says what is wrong with the header."""
     with path.open("rb") as file:
         head = file.read(SEGMENT_HEADER_SIZE)
     if len(head) < SEGMENT_HEADER_SIZE:
-        raise Problem(f"{path}: {len(head)} bytes long, a segment's header has {SEGMENT_HEADER_SIZE}")
+        raise BadSegment(f"{path}: {len(head)} bytes long, a segment's header has {SEGMENT_HEADER_SIZE}")
     magic, version, _, epoch, base, replay, previous, _ = _HEADER.unpack_from(head)
     if magic != MAGIC:
-        raise Problem(f"{path}: no segment of a log, it starts with {magic!r}")
+        raise BadSegment(f"{path}: no segment of a log, it starts with {magic!r}")
     if google_crc32c.value(head[: _HEADER.size]).to_bytes(4, "little") != head[_HEADER.size :]:
-        raise Problem(f"{path}: the header's check sum is wrong")
+        raise BadSegment(f"{path}: the header's check sum is wrong")
     if not _OLDEST_VERSION <= version <= FORMAT_VERSION:
         known = f"versions {_OLDEST_VERSION} to {FORMAT_VERSION}"
-        raise Problem(f"{path}: format version {version}; this program knows {known}")
+        raise BadSegment(f"{path}: format version {version}; this program knows {known}")
     if path.name != segment_path(path.parent, base).name:
-        raise Problem(f"{path}: the header says that its first position is {base}, which is not what the name says")
+        raise BadSegment(f"{path}: the header says that its first position is {base}, which is not what the name says")
     return Segment(path, base, epoch, replay, previous, version)
 
 
 def segment_files(directory: Path) -> list[Path]:
     """The files of all segments, in the order of their positions."""
     return sorted(path for path in directory.glob("*" + _SUFFIX) if path.stem.isdigit())
+
+
+SCAN_BLOCK = 1 << 20
+
+
+def scan_records(
+    descriptor: int, segment: Segment, position: int, stop: int, block: int = SCAN_BLOCK
+) -> Iterator[Record]:
+    """The records from `position` up to `stop`, starts of batches left out; BadRecord at the first that is none.
+
+    A server that starts goes through millions of records here. So this is `read_record` once more in the form that
+    takes the least time: no call per record, one slice for the check sum and one for the body. Records are handed out
+    one by one, because thousands alive at a time would keep the garbage collector busy.
+    """
+    unpack, check, make, record, header = RECORD_HEADER.unpack_from, crc_of, tuple.__new__, Record, HEADER_SIZE
+    body_at, fill, aligned = HEADER_SIZE - 4, ALIGNMENT - 1, -ALIGNMENT
+    while position < stop:
+        data = load(descriptor, segment.place(position), min(block, stop - position), stop - position)
+        at, size = 0, len(data)
+        last_start = size - header
+        while at <= last_start:
+            crc, length, kind, flags, zero, epoch, count, offset, time = unpack(data, at)
+            end = at + length
+            if length < header or end > size or zero:
+                break
+            if length < SCAN_BLOCK:
+                covered = data[at + 4 : end]
+                if check(covered) != crc:
+                    break
+                body = covered[body_at:]
+            else:  # may be hundreds of megabytes: one copy less is worth a second call
+                body = data[at + header : end]
+                if extend_crc(check(data[at + 4 : at + header]), body) != crc:
+                    break
+            if kind:
+                yield make(record, (position + at, kind, body, offset, count, time, epoch, flags))
+            at = (end + fill) & aligned
+        if not at:
+            read_record(data, 0, position)  # says what is wrong with it
+        position += at
+
+
+def load(descriptor: int, place: int, size: int, most: int) -> bytes:
+    """So many bytes of the file from a record on, or more if that record is larger, but never more than `most`.
+
+    Behind `most` may be what a server wrote before it stopped trusting the file.
+    """
+    data = os.pread(descriptor, size, place)
+    room = record_room(data, 0)
+    return data if room <= len(data) else os.pread(descriptor, min(room, most), place)
+
+
+def load_into(room: BufferPool, descriptor: int, place: int, size: int, most: int) -> memoryview:
+    """The same, in a room."""
+    data = _filled(room, descriptor, place, size)
+    record = record_room(data, 0)
+    if record <= len(data):
+        return data
+    room.give_back(len(data))
+    return _filled(room, descriptor, place, min(record, most))
+
+
+def _filled(room: BufferPool, descriptor: int, place: int, size: int) -> memoryview:
+    memory = room.take(size)
+    return memory[: os.preadv(descriptor, [memory], place)]

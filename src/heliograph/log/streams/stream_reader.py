@@ -17,14 +17,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from heliograph.log.buffer_pool import BufferPool
-from heliograph.log.record import BadRecord
-from heliograph.log.recovery import Damage, segment_end
-from heliograph.log.scan import load, load_into
-from heliograph.log.segment import Segment, read_segment, segment_path
+from heliograph.log.errors import BadRecord, LogDamaged, OffsetAhead, OffsetGone
+from heliograph.log.recovery import segment_end
+from heliograph.log.segment import Segment, load, load_into, read_segment, segment_path
 from heliograph.log.streams.stream_block import BLOCK_SIZE, BlockData, StreamBlock, block_of
 from heliograph.log.streams.stream_index import Entry, PartitionIndex, read_description
 from heliograph.log.streams.stream_parts import RawRecords, raw_records
-from heliograph.log.streams.stream_span import OffsetAhead, OffsetGone, StreamSource, StreamState
+from heliograph.log.streams.stream_source import StreamSource, StreamState
 
 _PATIENCE = 5.0
 """Seconds for the index to follow after messages have moved."""
@@ -170,7 +169,7 @@ class StreamReader(StreamSource):
             now = time.monotonic()
             give_up = give_up or now + _PATIENCE
             if now > give_up:
-                raise Damage(
+                raise LogDamaged(
                     f"{self._directory}: message {offset} of stream {self.name}, partition {partition}, is not where "
                     f"it should be, between positions {entries[0].start} and {entries[0].end}",
                     entries[0].start,
@@ -196,7 +195,7 @@ class StreamReader(StreamSource):
                         yield found
                         offset = found.next
                 except BadRecord as bad:
-                    raise Damage.in_segment(stretch[0], bad) from None
+                    raise stretch[0].damaged(bad) from None
                 if offset >= stop:
                     return
             if offset < next_:

@@ -11,7 +11,7 @@ from flow.formats.swift.mt_messages import ANY, GENL, MODELS, MT543, at, everyth
 from heliograph.flow.formats.catalogue import Catalogue
 from heliograph.flow.formats.format_problem import FormatProblem
 from heliograph.flow.tree import Element, Part
-from heliograph.lab.flows.mt543 import MEASURED_SIZE, mt543
+from heliograph.lab.flows.messages import MEASURED_SIZE, mt543
 
 
 class TestTheTree:

@@ -7,7 +7,7 @@ import pytest
 from flow.formats.swift.mt_messages import MODELS, MT543, at
 from heliograph.flow.formats.model import ModelProblem, Models
 from heliograph.flow.tree import Part
-from heliograph.lab.flows.mt543 import mt543
+from heliograph.lab.flows.messages import mt543
 
 
 class TestModels:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from flow.formats.swift.mt_messages import ANY, GENL, at, everything, message, part
 from heliograph.flow.formats.format_problem import FormatProblem
-from heliograph.lab.flows.mt543 import mt543
+from heliograph.lab.flows.messages import mt543
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from heliograph.lab.flows.mt543 import mt543
     ids=["missing field", "end of sequence", "missing in the middle", "bad content", "bad tag"],
 )
 def test_an_error_has_line_path_expected_and_found(
-    self, old: str, new: str, path: str, expected: str, found: str, line: int
+    old: str, new: str, path: str, expected: str, found: str, line: int
 ) -> None:
     tree = part(mt543().replace(old.encode(), new.encode(), 1))
     with pytest.raises(FormatProblem) as caught:
