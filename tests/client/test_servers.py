@@ -2,8 +2,7 @@
 
 import pytest
 
-from heliograph.client.core.servers import Server, Servers, parse
-from heliograph.client.core.settings import read_flow_settings
+from heliograph.client.core.settings import Server, Servers, parse, settings_of
 from heliograph.errors import Problem
 
 
@@ -51,15 +50,15 @@ def test_a_server_cannot_talk_a_client_out_of_tls():
 
 def test_an_unknown_option_in_a_url_is_refused_with_those_that_there_are():
     with pytest.raises(Problem, match=r"'prefetsch'; there are client_id, hostname"):
-        read_flow_settings({"prefetsch": "1"}, {})
+        settings_of({"prefetsch": "1"}, {})
 
 
 def test_arguments_win_over_the_url():
-    settings = read_flow_settings({"prefetch": "1", "reconnect": "false"}, {"prefetch": 1000, "reconnect": None})
+    settings = settings_of({"prefetch": "1", "reconnect": "false"}, {"prefetch": 1000, "reconnect": None})
     assert (settings.prefetch, settings.reconnect) == (1000, False)
 
 
 @pytest.mark.parametrize(("name", "text"), [("prefetch", "many"), ("prefetch", "-1"), ("reconnect", "maybe")])
 def test_values_that_make_no_sense_are_refused(name, text):
     with pytest.raises(Problem):
-        read_flow_settings({name: text}, {})
+        settings_of({name: text}, {})

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from heliograph.client.problems import ConnectionLost
+from heliograph.client.errors import ConnectionLost
 from heliograph.errors import Problem
 from heliograph.log.errors import ServerUnreachable
 from heliograph.pipeline.running import run

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from heliograph.cli.server import config_reference
+from heliograph.cli.server import config as config_reference
 from heliograph.objects.attributes import attributes_of
 from heliograph.objects.reading import TableReader
 from heliograph.objects.reference import with_tables

@@ -10,7 +10,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from heliograph.cli.flow.options import explained
-from heliograph.cli.shared.colours import coloured_difference, wants_colour
+from heliograph.cli.shared.output import coloured_difference, wants_colour
 from heliograph.common.terminal import steer, visible
 from heliograph.flow.definition import DefinitionProblem
 from heliograph.flow.testing import CaseResult, Report, run_case, select_cases, update_case

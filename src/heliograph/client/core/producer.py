@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from heliograph.amqp import (
     Accepted,
@@ -19,13 +19,12 @@ from heliograph.amqp import (
     TransactionalState,
 )
 from heliograph.client.core.message_encoding import encode_outgoing
-from heliograph.client.core.pending import Pending, start
-from heliograph.client.core.reaching import Interrupted
-from heliograph.client.core.sending import AnySending, Run, SenderEnd, Sending, SendingInRun, arrived
-from heliograph.client.core.transaction import OUTCOMES
+from heliograph.client.core.sender import AnySending, Run, SenderEnd, Sending, SendingInRun, arrived
+from heliograph.client.core.session_links import SessionLinks
+from heliograph.client.core.subscriptions import OUTCOMES
+from heliograph.client.core.wire import Interrupted
 from heliograph.client.destination import Destination, destination_of
-from heliograph.client.message import Message
-from heliograph.client.problems import (
+from heliograph.client.errors import (
     IllegalState,
     InvalidDestination,
     MessageRefused,
@@ -33,10 +32,9 @@ from heliograph.client.problems import (
     Unsupported,
     problem_of,
 )
-from heliograph.errors import Problem
-
-if TYPE_CHECKING:
-    from heliograph.client.core.session import SessionCore
+from heliograph.client.message import Message
+from heliograph.client.pending import Pending, start
+from heliograph.errors import InvalidInput
 
 WINDOW = 5000
 """How many messages of a producer may be on their way before the application has to wait."""
@@ -58,17 +56,19 @@ class Manner:
 
     def __post_init__(self) -> None:
         if self.priority is not None and not 0 <= self.priority <= 9:
-            raise Problem(f"a priority is 0 to 9, not {self.priority}")
+            raise InvalidInput(f"a priority is 0 to 9, not {self.priority}")
         if self.ttl is not None and self.ttl <= 0:
-            raise Problem(f"a message's time to live is more than 0 seconds, not {self.ttl}")
+            raise InvalidInput(f"a message's time to live is more than 0 seconds, not {self.ttl}")
         if self.delay < 0:
-            raise Problem(f"a delivery delay cannot be negative, and this is {self.delay}")
+            raise InvalidInput(f"a delivery delay cannot be negative, and this is {self.delay}")
 
 
 class ProducerLink(SenderEnd):
     """A link for messages, to one destination or (None) to any."""
 
-    def __init__(self, session: "SessionCore", place: Destination | None, presettled: bool) -> None:
+    session: SessionLinks
+
+    def __init__(self, session: SessionLinks, place: Destination | None, presettled: bool) -> None:
         super().__init__(session, "producer without destination" if place is None else f"producer for {place}")
         self.place = place
         self.presettled = presettled
@@ -129,7 +129,7 @@ def _refusal(state: Any, what: str) -> MessagingProblem:
 class ProducerCore:
     """A producer of a session."""
 
-    def __init__(self, session: "SessionCore", place: Destination | None, manner: Manner, presettled: bool) -> None:
+    def __init__(self, session: SessionLinks, place: Destination | None, manner: Manner, presettled: bool) -> None:
         self.session = session
         self.connection = session.connection
         self.place = place
@@ -167,7 +167,7 @@ class ProducerCore:
             return replace(self.manner, **changes)
         except TypeError:
             known = ", ".join(sorted(each.name for each in fields(Manner)))
-            raise Problem(f"a message can be sent with {known}, not with {', '.join(sorted(changes))}") from None
+            raise InvalidInput(f"a message can be sent with {known}, not with {', '.join(sorted(changes))}") from None
 
     def prepare(self, message: Any, to: Destination | str | None, manner: Manner | None) -> tuple[Destination, Sending]:
         """Set the headers of a message and encode it; any thread."""

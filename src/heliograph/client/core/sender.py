@@ -3,12 +3,12 @@
 from collections import deque
 from collections.abc import Iterable
 from itertools import groupby
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
-from heliograph.amqp import Sender
-from heliograph.client.core.link_end import LinkEnd
-from heliograph.client.core.pending import Pending, all_of
-from heliograph.client.problems import MessagingProblem
+from heliograph.amqp import DeliveryState, Sender
+from heliograph.client.core.link_end import LinkEnd, LinkOwner
+from heliograph.client.errors import MessagingProblem
+from heliograph.client.pending import Pending, all_of
 
 
 class Sending:
@@ -93,13 +93,23 @@ def _run_of(sending: AnySending) -> Run | None:
     return sending.run if type(sending) is SendingInRun else None
 
 
+class SendingSession(LinkOwner, Protocol):
+    """What links that send use of their session."""
+
+    @property
+    def may_send(self) -> bool: ...
+
+    def work_state(self) -> DeliveryState | None: ...
+
+
 class SenderEnd(LinkEnd[Sender]):
     """A link that we send on. Subclasses say how it is attached and what an outcome means."""
 
+    session: SendingSession
     presettled = False
 
-    def __init__(self, *what: Any) -> None:
-        super().__init__(*what)
+    def __init__(self, session: SendingSession, what: str) -> None:
+        super().__init__(session, what)
         self._waiting: deque[AnySending] = deque()
         self._unsettled: dict[int, AnySending] = {}
 

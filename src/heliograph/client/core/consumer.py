@@ -2,37 +2,53 @@
 
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 from heliograph.amqp import INVALID_FIELD, Delivery, Error, Receiver, Released, Target
-from heliograph.client.core.acknowledging import Acknowledge
-from heliograph.client.core.fetched import FAILED, USELESS_HERE, Fetched, settle, take_all
-from heliograph.client.core.link_end import LinkEnd
+from heliograph.client.core.inbox import FAILED, USELESS_HERE, Inbox, settle, take_all
+from heliograph.client.core.link_end import LinkEnd, LinkOwner
 from heliograph.client.core.message_encoding import decode_incoming
-from heliograph.client.core.pending import Pending, start
-from heliograph.client.core.reaching import Interrupted
-from heliograph.client.core.sources import Subscription
-from heliograph.client.message import Message
-from heliograph.client.problems import InvalidSelector, MessageFormat, MessagingProblem, NoAnswer, problem_of
-
-if TYPE_CHECKING:
-    from heliograph.client.core.session import SessionCore
+from heliograph.client.core.settings import Acknowledge
+from heliograph.client.core.subscriptions import Subscription
+from heliograph.client.core.wire import Interrupted
+from heliograph.client.errors import InvalidSelector, MessageFormat, MessagingProblem, NoAnswer, problem_of
+from heliograph.client.message import Message, ReceivedMessage
+from heliograph.client.pending import Pending, start
 
 LOG = logging.getLogger("heliograph.client")
 # How long a server that cannot drain may take for messages that it says it has.
 _ON_ITS_WAY = 1.0
 
 
+class ConsumingSession(LinkOwner, Protocol):
+    """What consumers use of their session."""
+
+    mode: Acknowledge
+
+    @property
+    def tells_what_it_has(self) -> bool: ...
+
+    def taken(self, inbox: Inbox, deliveries: list[Delivery]) -> None: ...
+
+    def acknowledge(self, inbox: Inbox, delivery: Delivery) -> None: ...
+
+    def forget_consumer(self, consumer: "ReceiverEnd") -> None: ...
+
+    async def when_settled(self, inbox: Inbox, detach: Callable[[], Coroutine[Any, Any, None]]) -> None: ...
+
+
 class ReceiverEnd(LinkEnd[Receiver]):
     """A consumer or a browser."""
 
-    def __init__(self, session: "SessionCore", subscription: Subscription, prefetch: int) -> None:
+    session: ConsumingSession
+
+    def __init__(self, session: ConsumingSession, subscription: Subscription, prefetch: int) -> None:
         super().__init__(session, f"consumer of {subscription.place}")
         self.subscription = subscription
         self.prefetch = prefetch
-        self.fetched = Fetched(None)
+        self.inbox = Inbox(None)
         self.on_ready: Callable[[], None] | None = None
         """Called whenever messages came; for a listener."""
         self._paused = False
@@ -46,49 +62,49 @@ class ReceiverEnd(LinkEnd[Receiver]):
 
     def next(self) -> Message | None:
         """Take the next message that is here already; any thread may do so, and then has to see to a `touch`."""
-        fetched = self.fetched
-        found = self._pop(fetched)
+        inbox = self.inbox
+        found = self._pop(inbox)
         if found is None:
             return None
         message, delivery = found
-        fetched.taken.append(delivery)
+        inbox.taken.append(delivery)
         return message
 
     def next_run(self, most: int) -> list[bytes]:
         """The same for as many messages as are here, and not more than `most`, as bytes that nobody has looked at."""
-        fetched = self.fetched
-        popleft = fetched.ready.popleft
+        inbox = self.inbox
+        popleft = inbox.ready.popleft
         deliveries: list[Delivery] = []
         with suppress(IndexError):
             for _ in range(most):
                 deliveries.append(popleft())  # noqa: PERF401 - what was taken must not be lost with the exception
-        fetched.taken.extend(deliveries)
+        inbox.taken.extend(deliveries)
         return [delivery.payload for delivery in deliveries]
 
     def next_for_listener(self) -> tuple[Message, Callable[[bool], None]] | None:
         """The same, with what is to be called when the listener is through: True if it went well."""
-        fetched = self.fetched
-        found = self._pop(fetched)
+        inbox = self.inbox
+        found = self._pop(inbox)
         if found is None:
             return None
         message, delivery = found
         early = self.session.mode in {Acknowledge.CLIENT, Acknowledge.INDIVIDUAL, Acknowledge.TRANSACTED}
         if early:
-            fetched.taken.append(delivery)
+            inbox.taken.append(delivery)
 
         def through(well: bool) -> None:
             if not early:
-                (fetched.taken if well else fetched.failed).append(delivery)
+                (inbox.taken if well else inbox.failed).append(delivery)
 
         return message, through
 
-    def _pop(self, fetched: Fetched) -> tuple[Message, Delivery] | None:
+    def _pop(self, inbox: Inbox) -> tuple[Message, Delivery] | None:
         while True:
             try:
-                delivery = fetched.ready.popleft()
+                delivery = inbox.ready.popleft()
             except IndexError:
                 return None
-            message = self.message(fetched, delivery)
+            message = self.message(inbox, delivery)
             try:
                 expiration = message.expiration
             except MessageFormat:
@@ -96,18 +112,18 @@ class ReceiverEnd(LinkEnd[Receiver]):
             else:
                 if expiration is None or expiration > time.time():
                     return message, delivery
-            fetched.useless.append(delivery)
+            inbox.useless.append(delivery)
 
-    def message(self, fetched: Fetched, delivery: Delivery) -> Message:
+    def message(self, inbox: Inbox, delivery: Delivery) -> Message:
         """The message in a delivery, its bytes unread."""
-        again = fetched.again.get(delivery.number, 0) if fetched.again else 0
-        return Message.received(delivery.payload, again, self, (fetched, delivery))
+        again = inbox.again.get(delivery.number, 0) if inbox.again else 0
+        return ReceivedMessage(delivery.payload, again, self, (inbox, delivery))
 
     def unfold(self, payload: bytes, message: Message) -> None:
         """Read the bytes of a message into its attributes."""
         decode_incoming(payload, message, self.connection.name_of)
 
-    def acknowledge(self, token: tuple[Fetched, Delivery]) -> None:
+    def acknowledge(self, token: tuple[Inbox, Delivery]) -> None:
         """A message's own wish to be acknowledged; any thread."""
         self.connection.driver.submit(lambda: self.session.acknowledge(*token))
 
@@ -143,14 +159,14 @@ class ReceiverEnd(LinkEnd[Receiver]):
         return self.subscription.unmet(link, self.connection.capabilities, trust_filters=not self.connection.rabbitmq_3)
 
     def ready(self) -> None:
-        self.fetched = Fetched(self.link)
+        self.inbox = Inbox(self.link)
         self._announced = None
         self._paused = False
         self.connection.touch(self)
 
     def interrupted(self) -> None:
         super().interrupted()
-        self.fetched = Fetched(None)
+        self.inbox = Inbox(None)
 
     def ended(self, problem: MessagingProblem) -> None:
         if self._draining is not None:
@@ -161,7 +177,7 @@ class ReceiverEnd(LinkEnd[Receiver]):
         self.connection.subscriptions.release(self.subscription)
 
     def transfers(self, deliveries: list[Delivery]) -> None:
-        self.fetched.ready.extend(deliveries)
+        self.inbox.ready.extend(deliveries)
         if self._announced:
             self._announced = max(0, self._announced - len(deliveries))
         self._look_for_end_of_drain()
@@ -191,20 +207,20 @@ class ReceiverEnd(LinkEnd[Receiver]):
 
     def absorb(self) -> None:
         """Do for what was taken what the session's mode says."""
-        fetched = self.fetched
-        if fetched.taken:
-            self.session.taken(fetched, take_all(fetched.taken))
-        if fetched.failed:
-            settle(fetched, take_all(fetched.failed), FAILED)
-        if fetched.useless:
-            settle(fetched, take_all(fetched.useless), USELESS_HERE)
+        inbox = self.inbox
+        if inbox.taken:
+            self.session.taken(inbox, take_all(inbox.taken))
+        if inbox.failed:
+            settle(inbox, take_all(inbox.failed), FAILED)
+        if inbox.useless:
+            settle(inbox, take_all(inbox.useless), USELESS_HERE)
 
     def _refill(self) -> None:
         """Ask for more when half is used up."""
         link = self.link
         if link is None or not self.prefetch or self._paused or self.closed or self._draining is not None:
             return
-        ready = len(self.fetched.ready)
+        ready = len(self.inbox.ready)
         if link.credit + ready <= self.prefetch // 2 and not (link.credit and self.connection.rabbitmq_3):
             link.flow(self.prefetch - ready)
 
@@ -215,7 +231,7 @@ class ReceiverEnd(LinkEnd[Receiver]):
     async def _arrival(self, timeout: float | None) -> bool:
         self.check()
         self.pump()
-        if self.fetched.ready:
+        if self.inbox.ready:
             return True
         if not self.prefetch and self.link is not None and not self.link.credit and timeout != 0:
             self.link.flow(1)
@@ -223,10 +239,10 @@ class ReceiverEnd(LinkEnd[Receiver]):
         if timeout is None or timeout > 0:
             await self._wait(timeout)
             self.check()
-        if not self.fetched.ready and timeout is not None:
+        if not self.inbox.ready and timeout is not None:
             await self.drain()
             self.connection.touch(self)
-        return bool(self.fetched.ready)
+        return bool(self.inbox.ready)
 
     async def _wait(self, timeout: float | None) -> None:
         waiter: Pending[None] = Pending()
@@ -268,7 +284,7 @@ class ReceiverEnd(LinkEnd[Receiver]):
             waiting = self._on_flow
             await waiting
             timer.cancel()
-        if self._announced and not self.fetched.ready:
+        if self._announced and not self.inbox.ready:
             await self._wait(_ON_ITS_WAY)
         self._announced = 0
 
@@ -282,7 +298,7 @@ class ReceiverEnd(LinkEnd[Receiver]):
     def give_back(self) -> None:
         """Give back what the application has not seen."""
         self.absorb()
-        settle(self.fetched, take_all(self.fetched.ready), Released())
+        settle(self.inbox, take_all(self.inbox.ready), Released())
 
     def resume(self) -> None:
         """Go on after `pause`."""
@@ -298,12 +314,12 @@ class ReceiverEnd(LinkEnd[Receiver]):
         self.closed = True
         self.released()
         self._wake_waiters()
-        await self.session.when_settled(self.fetched, lambda: self.detach(closed=not self.subscription.durable))
+        await self.session.when_settled(self.inbox, lambda: self.detach(closed=not self.subscription.durable))
 
-    def put_back(self, fetched: Fetched, deliveries: Iterable[Delivery]) -> None:
+    def put_back(self, inbox: Inbox, deliveries: Iterable[Delivery]) -> None:
         """Give these out again, before the others."""
         deliveries = list(deliveries)
         for delivery in deliveries:
-            fetched.again[delivery.number] = fetched.again.get(delivery.number, 0) + 1
-        fetched.ready.extendleft(reversed(deliveries))
+            inbox.again[delivery.number] = inbox.again.get(delivery.number, 0) + 1
+        inbox.ready.extendleft(reversed(deliveries))
         self._wake_waiters()

@@ -8,7 +8,7 @@ FAILED = Modified(delivery_failed=True)
 USELESS_HERE = Modified(delivery_failed=True, undeliverable_here=True)
 
 
-class Fetched:
+class Inbox:
     """What one incarnation of a link brought. A message keeps hold of its own, so a late acknowledgement does no harm.
 
     The queues are safe to use from two threads: the application takes from `ready`, and the core empties the others.
@@ -29,9 +29,9 @@ class Fetched:
         """How often a delivery was given out before, by `recover`."""
 
 
-def settle(fetched: Fetched, deliveries: list[Delivery], state: DeliveryState) -> None:
+def settle(inbox: Inbox, deliveries: list[Delivery], state: DeliveryState) -> None:
     """Tell the peer what became of deliveries, in as few ranges as there are."""
-    link = fetched.link
+    link = inbox.link
     if link is None or not deliveries or deliveries[0].settled:
         return
     first = last = deliveries[0].number
@@ -43,10 +43,10 @@ def settle(fetched: Fetched, deliveries: list[Delivery], state: DeliveryState) -
     link.settle(first, last, state)
 
 
-def begun(fetched: Fetched, deliveries: list[Delivery]) -> None:
+def begun(inbox: Inbox, deliveries: list[Delivery]) -> None:
     """Tell the peer that the application has these: they have failed if it dies now, and those behind them have not."""
-    if fetched.link is not None:
-        fetched.link.begun(deliveries[0].number, deliveries[-1].number)
+    if inbox.link is not None:
+        inbox.link.begun(deliveries[0].number, deliveries[-1].number)
 
 
 def take_all(queue: deque[Delivery]) -> list[Delivery]:

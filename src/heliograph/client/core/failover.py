@@ -1,34 +1,15 @@
 """Finding a server that lets us in: round the list, following redirections, with longer and longer pauses."""
 
 import random
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
-from heliograph.client.core.servers import Server
-from heliograph.client.problems import ConnectionLost, MessagingProblem, NoAnswer, SecurityError
+from heliograph.client.core.settings import Server, Servers
+from heliograph.client.errors import ConnectionLost, MessagingProblem, NoAnswer, SecurityError
 from heliograph.common.backoff import Backoff
-
-if TYPE_CHECKING:
-    from heliograph.client.core.connection import ConnectionCore
 
 FIRST_PAUSE: Final = 0.05
 LONGEST_PAUSE: Final = 30.0
 _MOST_REDIRECTIONS: Final = 5
-
-# Conditions that say something of the server, not of what we asked for.
-_NOT_OUR_FAULT = {"", "amqp:connection:forced", "amqp:connection:redirect", "amqp:internal-error"}
-
-
-class Interrupted(ConnectionLost):
-    """What was under way failed because the connection was lost. It never leaves the core."""
-
-    def __init__(self, problem: MessagingProblem) -> None:
-        super().__init__(str(problem))
-        self.problem = problem
-
-    @property
-    def our_fault(self) -> bool:
-        """Whether the server closed the connection because of what we asked; asking again would do it again."""
-        return self.problem.condition not in _NOT_OUR_FAULT
 
 
 class Redirected(ConnectionLost):
@@ -41,7 +22,19 @@ class Redirected(ConnectionLost):
         self.server = server
 
 
-async def reach(connection: "ConnectionCore", *, patient: bool, begin_with: Server | None = None) -> None:
+class Connecting(Protocol):
+    """What is needed of a connection to find a server for it."""
+
+    servers: Servers
+
+    async def try_server(self, server: Server) -> None: ...
+
+    async def sleep(self, seconds: float) -> None: ...
+
+    def check(self) -> None: ...
+
+
+async def connect_to_any(connection: Connecting, *, patient: bool, begin_with: Server | None = None) -> None:
     """Connect to one of the servers. Patient: until one lets us in, or all say that they never will."""
     # Not all clients of a server that went down come back at the same moment.
     backoff = Backoff(FIRST_PAUSE, LONGEST_PAUSE, lambda: random.uniform(0.5, 1.0))  # noqa: S311 - nothing secret
@@ -65,7 +58,7 @@ async def reach(connection: "ConnectionCore", *, patient: bool, begin_with: Serv
         connection.check()
 
 
-async def _follow(connection: "ConnectionCore", server: Server) -> None:
+async def _follow(connection: Connecting, server: Server) -> None:
     for _ in range(_MOST_REDIRECTIONS):
         try:
             await connection.try_server(server)
