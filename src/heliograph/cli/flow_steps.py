@@ -21,8 +21,9 @@ from heliograph.flow.engine import (
     WriteFile,
     copy_root,
 )
+from heliograph.flow.language import dump
 from heliograph.flow.testing import FlowUnderTest
-from heliograph.flow.tree import Element, dump
+from heliograph.flow.tree import Element
 
 _CONTEXT = 2
 _WIDEST = 400

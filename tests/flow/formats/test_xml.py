@@ -7,8 +7,9 @@ from decimal import Decimal
 import pytest
 
 from heliograph.flow.formats import Catalogue, FormatProblem
+from heliograph.flow.language import dump
 from heliograph.flow.language.values.zone import GmtTimestamp
-from heliograph.flow.tree import Element, Part, Text, dump
+from heliograph.flow.tree import Element, Part, Text
 from heliograph.flow.tree.element_types import NAME, Xml, Xmlnsc
 
 CATALOGUE = Catalogue()

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from heliograph.errors import Problem
+from heliograph.flow.errors import EsqlError
 from heliograph.flow.formats.format_problem import FormatProblem
-from heliograph.flow.language.esql.compiled_program import StatementError, place_of
-from heliograph.flow.language.esql.evaluation import FailureBehind
-from heliograph.flow.language.values.errors import EsqlError
+from heliograph.flow.language.esql.runtime.compiled_program import StatementError, place_of
+from heliograph.flow.language.esql.runtime.evaluation import FailureBehind
 from heliograph.flow.language.values.text import character
 from heliograph.flow.tree import Element
 from heliograph.flow.tree.element_types import NAME, NAME_VALUE

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from heliograph.flow.language.esql.database_access import DatabaseAccess
-from heliograph.flow.language.esql.evaluation import SharedVariables
+from heliograph.flow.language.esql.runtime.database_access import DatabaseAccess
+from heliograph.flow.language.esql.runtime.evaluation import SharedVariables
 
 if TYPE_CHECKING:
     from heliograph.flow.engine.aggregation.store import AggregationStore

@@ -24,7 +24,7 @@ from heliograph.client.management import management
 from heliograph.errors import Problem
 from heliograph.flow.engine.database.two_phase import TwoPhase
 from heliograph.flow.inline.server import own_queue
-from heliograph.flow.language.esql.database_access import DatabaseError
+from heliograph.flow.language.esql.runtime.database_access import DatabaseError
 
 # The token of an instance: a message that says which unit of work was the last one that the server committed.
 #

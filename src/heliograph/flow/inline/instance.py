@@ -31,7 +31,7 @@ from heliograph.flow.inline.server import connected
 from heliograph.flow.inline.settings import Settings
 from heliograph.flow.inline.taking import Taker
 from heliograph.flow.inline.units import Units
-from heliograph.flow.language.esql.database_access import DatabaseError
+from heliograph.flow.language.esql.runtime.database_access import DatabaseError
 
 LOG = logging.getLogger("heliograph.flow")
 _SEVERITIES = {"error": logging.ERROR, "warning": logging.WARNING, "information": logging.INFO}

@@ -34,7 +34,7 @@ from heliograph.flow.inline.coordination import Coordination
 from heliograph.flow.inline.files_out import write_file
 from heliograph.flow.inline.flow_statistics import FlowStatistics
 from heliograph.flow.inline.outlet import Outlet, place_of
-from heliograph.flow.language.esql.database_access import DatabaseError
+from heliograph.flow.language.esql.runtime.database_access import DatabaseError
 
 RefusalsByMessage = dict[int, dict[tuple[str, str], str]]
 _PIECE = 128

@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.flow.formats import Catalogue
-from heliograph.flow.language.esql.compiled_program import StatementError
 from heliograph.flow.language.esql.compiling import compile_program
-from heliograph.flow.language.esql.evaluation import Evaluation
 from heliograph.flow.language.esql.parsing import parse_program
+from heliograph.flow.language.esql.runtime.compiled_program import StatementError
+from heliograph.flow.language.esql.runtime.evaluation import Evaluation
 from heliograph.flow.tree import Element
 
 # Few names, so that paths often meet.

@@ -6,10 +6,10 @@ import pytest
 
 from heliograph.errors import Problem
 from heliograph.flow.language.esql.checking import check_program
-from heliograph.flow.language.esql.compiled_program import StatementError
 from heliograph.flow.language.esql.compiling import compile_program
 from heliograph.flow.language.esql.esql_problem import EsqlProblem
 from heliograph.flow.language.esql.parsing import parse_program
+from heliograph.flow.language.esql.runtime.compiled_program import StatementError
 
 
 @pytest.mark.parametrize(

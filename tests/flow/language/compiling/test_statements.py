@@ -7,10 +7,10 @@ import pytest
 
 from heliograph.errors import Problem
 from heliograph.flow.formats import Catalogue
-from heliograph.flow.language.esql.compiled_program import StatementError
 from heliograph.flow.language.esql.compiling import compile_program
-from heliograph.flow.language.esql.evaluation import Evaluation, SharedVariables
 from heliograph.flow.language.esql.parsing import parse_program
+from heliograph.flow.language.esql.runtime.compiled_program import StatementError
+from heliograph.flow.language.esql.runtime.evaluation import Evaluation, SharedVariables
 from heliograph.flow.language.esql.runtime.signals import Thrown, state_of
 from heliograph.flow.tree import Element
 

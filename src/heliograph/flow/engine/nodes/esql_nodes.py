@@ -11,14 +11,14 @@ from heliograph.flow.engine.nodes.node_properties import REQUIRED, NodeKind, Pro
 from heliograph.flow.engine.nodes.ownership import is_message_moved
 from heliograph.flow.engine.resources import Resources
 from heliograph.flow.engine.run import Assembly, Run, Target
-from heliograph.flow.language.esql.database_access import DatabaseAccess
-from heliograph.flow.language.esql.evaluation import Evaluation, LogEntry, Propagation, late, no_propagation
+from heliograph.flow.language.esql.runtime.database_access import DatabaseAccess
+from heliograph.flow.language.esql.runtime.evaluation import Evaluation, LogEntry, Propagation, late, no_propagation
 from heliograph.flow.language.esql.runtime.message_root import MessageRoot
 
 if TYPE_CHECKING:
     from heliograph.flow.engine.building import Building
     from heliograph.flow.engine.nodes.node_programs import Changes
-    from heliograph.flow.language.esql.compiled_program import CompiledModule
+    from heliograph.flow.language.esql.runtime.compiled_program import CompiledModule
 
 COMPUTE_OUTPUTS = ("out", "out1", "out2", "out3", "out4")
 

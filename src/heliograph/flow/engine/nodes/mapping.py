@@ -9,7 +9,7 @@ from heliograph.flow.engine.nodes.node_properties import REQUIRED, NodeKind, Pro
 if TYPE_CHECKING:
     from heliograph.flow.engine.building import Building
     from heliograph.flow.engine.nodes.node_programs import Changes
-    from heliograph.flow.language.esql.compiled_program import CompiledModule
+    from heliograph.flow.language.esql.runtime.compiled_program import CompiledModule
 
 
 class MappingNode(Compute):

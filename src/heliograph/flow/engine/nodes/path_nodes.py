@@ -11,7 +11,7 @@ from heliograph.flow.engine.nodes.esql_nodes import COMPUTE_MODES
 from heliograph.flow.engine.nodes.node_properties import NodeKind, Property, choice
 from heliograph.flow.engine.nodes.ownership import maker_of_trees, propagates
 from heliograph.flow.engine.run import Assembly, Run, Target
-from heliograph.flow.language.values.errors import UserError
+from heliograph.flow.errors import UserError
 from heliograph.flow.tree import Element
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from heliograph.flow.engine.nodes.subscriptions import Subscription, Subscriptio
 from heliograph.flow.engine.outcome import Effect, Publish, Put
 from heliograph.flow.engine.run import Assembly, Run
 from heliograph.flow.formats.envelope import Envelope
-from heliograph.flow.language.esql.evaluation import Evaluation
+from heliograph.flow.language.esql.runtime.evaluation import Evaluation
 from heliograph.flow.tree import Element
 
 if TYPE_CHECKING:

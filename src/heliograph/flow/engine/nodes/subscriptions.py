@@ -14,7 +14,7 @@ from heliograph.flow.language.esql.esql_problem import EsqlProblem
 from heliograph.flow.language.esql.parsing import parse_expression
 
 if TYPE_CHECKING:
-    from heliograph.flow.language.esql.evaluation import Evaluation
+    from heliograph.flow.language.esql.runtime.evaluation import Evaluation
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS subscription (

@@ -9,9 +9,9 @@ from typing import Any
 
 from heliograph.errors import Problem
 from heliograph.flow.language.esql import syntax
-from heliograph.flow.language.esql.compiled_program import Place
 from heliograph.flow.language.esql.compiling.prefixes import Prefixes
 from heliograph.flow.language.esql.compiling.python_names import Binding, Names, Scope
+from heliograph.flow.language.esql.runtime.compiled_program import Place
 from heliograph.flow.language.values.types import Type
 
 # Pieces of Python that the generator puts together.

@@ -7,7 +7,6 @@ from typing import Any
 
 from heliograph.errors import Problem
 from heliograph.flow.language.esql import syntax
-from heliograph.flow.language.esql.compiled_program import Compiled, CompiledModule, Place, Places
 from heliograph.flow.language.esql.compiling import (
     assignments,
     expression_compiling,
@@ -23,9 +22,10 @@ from heliograph.flow.language.esql.compiling import (
 from heliograph.flow.language.esql.compiling.context import Context, Environment, Frame, Standing, Unit
 from heliograph.flow.language.esql.compiling.modules import ProgramWriter
 from heliograph.flow.language.esql.compiling.python_names import Scope, import_lines
-from heliograph.flow.language.esql.evaluation import Evaluation
 from heliograph.flow.language.esql.parsing import parse_expression, parse_program
+from heliograph.flow.language.esql.runtime.compiled_program import Compiled, CompiledModule, Place, Places
 from heliograph.flow.language.esql.runtime.evaluating import Surroundings
+from heliograph.flow.language.esql.runtime.evaluation import Evaluation
 
 GENERATORS: Mapping[type, Any] = {
     syntax.Literal: expression_compiling.literal,

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from decimal import Decimal
 
+from heliograph.flow.errors import ConversionError
 from heliograph.flow.language.esql.builtin_functions import (
     BITSTREAM_CLAUSES,
     EXTRACTS,
@@ -25,7 +26,6 @@ from heliograph.flow.language.esql.syntax import (
     Qualifier,
 )
 from heliograph.flow.language.values import intervals, literals
-from heliograph.flow.language.values.errors import ConversionError
 
 # Making values out of what is written as a literal.
 

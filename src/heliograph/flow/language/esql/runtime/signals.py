@@ -3,10 +3,7 @@
 from typing import Any
 
 from heliograph.errors import Problem
-from heliograph.flow.language.esql.database_access import DatabaseError
-from heliograph.flow.language.esql.evaluation import Evaluation, FailureBehind, LogEntry
-from heliograph.flow.language.values.comparison import like
-from heliograph.flow.language.values.errors import (
+from heliograph.flow.errors import (
     BAD_ARGUMENT,
     CAST_FAILED,
     DIVIDE_BY_ZERO,
@@ -19,6 +16,9 @@ from heliograph.flow.language.values.errors import (
     ExpressionError,
     UserError,
 )
+from heliograph.flow.language.esql.runtime.database_access import DatabaseError
+from heliograph.flow.language.esql.runtime.evaluation import Evaluation, FailureBehind, LogEntry
+from heliograph.flow.language.values.comparison import like
 from heliograph.flow.language.values.text import character
 from heliograph.flow.language.values.types import type_of
 

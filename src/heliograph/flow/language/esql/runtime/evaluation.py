@@ -8,7 +8,7 @@ from typing import Any
 
 from heliograph.errors import Problem
 from heliograph.flow.formats.catalogue import Catalogue
-from heliograph.flow.language.esql.database_access import DatabaseAccess
+from heliograph.flow.language.esql.runtime.database_access import DatabaseAccess
 from heliograph.flow.language.esql.runtime.message_root import MessageRoot
 from heliograph.flow.tree import Element
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from heliograph.flow.language.values.errors import EsqlError
+from heliograph.flow.errors import EsqlError
 
 DATABASE_ERROR = 2321
 

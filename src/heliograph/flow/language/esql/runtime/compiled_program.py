@@ -10,9 +10,9 @@ from types import TracebackType
 from typing import Any
 
 from heliograph.errors import Problem
-from heliograph.flow.language.esql.evaluation import Evaluation, FailureBehind
+from heliograph.flow.errors import EsqlError
+from heliograph.flow.language.esql.runtime.evaluation import Evaluation, FailureBehind
 from heliograph.flow.language.esql.runtime.signals import TOO_DEEP
-from heliograph.flow.language.values.errors import EsqlError
 
 STATEMENT_FAILED = 2488
 
