@@ -12,8 +12,8 @@ from heliograph.flow.engine.nodes.node_programs import Changes, changes_of, pars
 from heliograph.flow.formats.catalogue import Catalogue
 from heliograph.flow.formats.messages import MessageSettings
 from heliograph.flow.formats.model.models import Models
-from heliograph.flow.language.esql.compiling import compile_program
-from heliograph.flow.language.esql.parsing import parse_program
+from heliograph.flow.language.esql.compiling.program_compiling import compile_program
+from heliograph.flow.language.esql.parsing.program_parsing import parse_program
 from heliograph.flow.language.esql.runtime.compiled_program import Compiled, CompiledModule
 from heliograph.flow.language.esql.syntax import Program
 

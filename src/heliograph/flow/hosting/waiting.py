@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from heliograph.common.backoff import Backoff
 from heliograph.flow.engine.database.connection import LOST
 from heliograph.flow.engine.outcome import Outcome
-from heliograph.flow.language.esql.runtime.database_access import DatabaseError
+from heliograph.flow.errors import DatabaseError
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
 """Seconds between attempts: each pause is twice the one before."""

@@ -23,8 +23,8 @@ from heliograph.client import (
 from heliograph.client.management import management
 from heliograph.errors import Problem
 from heliograph.flow.engine.database.two_phase import TwoPhase
+from heliograph.flow.errors import DatabaseError
 from heliograph.flow.inline.server import own_queue
-from heliograph.flow.language.esql.runtime.database_access import DatabaseError
 
 # The token of an instance: a message that says which unit of work was the last one that the server committed.
 #

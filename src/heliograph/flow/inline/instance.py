@@ -19,6 +19,7 @@ from heliograph.flow.engine.database.two_phase import TwoPhase, owner_name
 from heliograph.flow.engine.node_statistics import Statistics
 from heliograph.flow.engine.outcome import LogEvent, Respond
 from heliograph.flow.engine.resources import Resources
+from heliograph.flow.errors import DatabaseError
 from heliograph.flow.hosting import Attempts
 from heliograph.flow.inline.coordination import Coordination, UnitToken
 from heliograph.flow.inline.expiring import Expirer
@@ -31,7 +32,6 @@ from heliograph.flow.inline.server import connected
 from heliograph.flow.inline.settings import Settings
 from heliograph.flow.inline.taking import Taker
 from heliograph.flow.inline.units import Units
-from heliograph.flow.language.esql.runtime.database_access import DatabaseError
 
 LOG = logging.getLogger("heliograph.flow")
 _SEVERITIES = {"error": logging.ERROR, "warning": logging.WARNING, "information": logging.INFO}

@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
+from heliograph.flow.errors import DatabaseError, StatementError
 from heliograph.flow.formats import Catalogue
-from heliograph.flow.language.esql.compiling import compile_program
-from heliograph.flow.language.esql.parsing import parse_program
-from heliograph.flow.language.esql.runtime.compiled_program import StatementError
-from heliograph.flow.language.esql.runtime.database_access import DatabaseError
+from heliograph.flow.language.esql.compiling.program_compiling import compile_program
+from heliograph.flow.language.esql.parsing.program_parsing import parse_program
 from heliograph.flow.language.esql.runtime.evaluation import Evaluation
 from heliograph.flow.tree import Element
 

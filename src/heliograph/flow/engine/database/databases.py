@@ -5,7 +5,8 @@ from typing import Any, TypeVar
 
 from heliograph.flow.engine.database.connection import LOST, SPOILT, WARNING, Connection
 from heliograph.flow.engine.database.sources import DataSources
-from heliograph.flow.language.esql.runtime.database_access import DatabaseError, Rows
+from heliograph.flow.errors import DatabaseError
+from heliograph.flow.language.esql.runtime.database_access import Rows
 
 T = TypeVar("T")
 

@@ -9,7 +9,7 @@ from heliograph.common.suggestions import closest
 from heliograph.errors import Problem
 from heliograph.flow.engine.database import postgresql, sqlite
 from heliograph.flow.engine.database.connection import NO_CONNECTION, NO_SUCH_SOURCE, Connection
-from heliograph.flow.language.esql.runtime.database_access import DatabaseError
+from heliograph.flow.errors import DatabaseError
 
 if TYPE_CHECKING:
     from sqlalchemy import URL

@@ -10,7 +10,7 @@ from heliograph.errors import Problem
 from heliograph.flow.engine.database.databases import Databases
 from heliograph.flow.engine.database.postgresql import PostgresqlConnection
 from heliograph.flow.engine.database.sources import DataSources
-from heliograph.flow.language.esql.runtime.database_access import DatabaseError
+from heliograph.flow.errors import DatabaseError
 
 _LONGEST = 100
 _DIGITS = 16

@@ -12,8 +12,14 @@ from heliograph.flow.engine.nodes.ownership import is_message_moved
 from heliograph.flow.engine.resources import Resources
 from heliograph.flow.engine.run import Assembly, Run, Target
 from heliograph.flow.language.esql.runtime.database_access import DatabaseAccess
-from heliograph.flow.language.esql.runtime.evaluation import Evaluation, LogEntry, Propagation, late, no_propagation
-from heliograph.flow.language.esql.runtime.message_root import MessageRoot
+from heliograph.flow.language.esql.runtime.evaluation import (
+    Evaluation,
+    LogEntry,
+    MessageRoot,
+    Propagation,
+    late,
+    no_propagation,
+)
 
 if TYPE_CHECKING:
     from heliograph.flow.engine.building import Building

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from heliograph.flow.definition.flow import NodeDefinition
 from heliograph.flow.engine.nodes.node_programs import MESSAGE, everything, parse_others, select_module
 from heliograph.flow.language.esql import syntax
-from heliograph.flow.language.esql.parsing import parse_program
+from heliograph.flow.language.esql.parsing.program_parsing import parse_program
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

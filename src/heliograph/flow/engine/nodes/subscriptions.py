@@ -8,10 +8,10 @@ from threading import RLock
 from typing import TYPE_CHECKING
 
 from heliograph.errors import Problem
-from heliograph.flow.language.esql.checking import check_expression
-from heliograph.flow.language.esql.compiling import FilterExpression, compile_filter_expression
-from heliograph.flow.language.esql.esql_problem import EsqlProblem
-from heliograph.flow.language.esql.parsing import parse_expression
+from heliograph.flow.errors import EsqlProblem
+from heliograph.flow.language.esql.checking.program_checking import check_expression
+from heliograph.flow.language.esql.compiling.program_compiling import FilterExpression, compile_filter_expression
+from heliograph.flow.language.esql.parsing.program_parsing import parse_expression
 
 if TYPE_CHECKING:
     from heliograph.flow.language.esql.runtime.evaluation import Evaluation

@@ -8,11 +8,11 @@ from heliograph.flow.definition.flow import NodeDefinition
 from heliograph.flow.engine.node import Node
 from heliograph.flow.engine.nodes.node_properties import NodeKind, Property, choice
 from heliograph.flow.engine.run import Assembly, Run, Target
+from heliograph.flow.errors import EsqlProblem
 from heliograph.flow.language.dumping import dump
-from heliograph.flow.language.esql.checking import check_expression
-from heliograph.flow.language.esql.compiling import FilterExpression, compile_filter_expression
-from heliograph.flow.language.esql.esql_problem import EsqlProblem
-from heliograph.flow.language.esql.parsing import parse_expression
+from heliograph.flow.language.esql.checking.program_checking import check_expression
+from heliograph.flow.language.esql.compiling.program_compiling import FilterExpression, compile_filter_expression
+from heliograph.flow.language.esql.parsing.program_parsing import parse_expression
 from heliograph.flow.language.esql.runtime.evaluation import Evaluation
 from heliograph.flow.language.values.text import character
 from heliograph.flow.tree import Element

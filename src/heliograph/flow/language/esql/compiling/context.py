@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from enum import Enum, auto
 from typing import Any
 
-from heliograph.errors import Problem
+from heliograph.flow.errors import CompilationError
 from heliograph.flow.language.esql import syntax
 from heliograph.flow.language.esql.compiling.prefixes import Prefixes
 from heliograph.flow.language.esql.compiling.python_names import Binding, Names, Scope
@@ -329,9 +329,9 @@ class Context:
         if binding.local_to is not None and binding.local_to is not self.frame:
             self.frame.nonlocals.add(binding.python)
 
-    def problem(self, node: syntax.Node, text: str) -> Problem:
+    def problem(self, node: syntax.Node, text: str) -> CompilationError:
         """What cannot be compiled, and where."""
-        return Problem(f"{self.environment.file}:{node.at.line}:{node.at.column}: {text}")
+        return CompilationError(f"{self.environment.file}:{node.at.line}:{node.at.column}: {text}")
 
 
 _LONGEST = 100

@@ -12,9 +12,9 @@ from heliograph.flow.language.esql.builtin_functions import (
     WITHOUT_PARENTHESES,
     YIELDING,
 )
-from heliograph.flow.language.esql.esql_problem import suggestion
 from heliograph.flow.language.esql.parsing.lexer import Token, TokenKind
 from heliograph.flow.language.esql.parsing.path_parsing import PathParser
+from heliograph.flow.language.esql.source_text import suggestion
 from heliograph.flow.language.esql.syntax import (
     Call,
     Cast,

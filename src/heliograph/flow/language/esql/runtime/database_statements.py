@@ -6,8 +6,8 @@ A column that is NULL makes no field.
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from heliograph.flow.errors import EsqlError
-from heliograph.flow.language.esql.runtime.database_access import DatabaseAccess, DatabaseError, Rows
+from heliograph.flow.errors import DatabaseError, EsqlError
+from heliograph.flow.language.esql.runtime.database_access import DatabaseAccess, Rows
 from heliograph.flow.language.esql.runtime.evaluation import Evaluation
 from heliograph.flow.tree import Element
 
