@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from heliograph.client import connect
-from heliograph.flow.definition.flow_loading import load_flow
 from heliograph.flow.inline.flow_process import run_flow
 from heliograph.flow.inline.flow_statistics import FlowStatistics
+from heliograph.flow.loading.flow_loading import load_flow
 
 PATIENCE = 20.0
 CONFIG = """

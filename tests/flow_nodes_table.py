@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from heliograph.flow.engine.node import NodeKind, Property
 from heliograph.flow.engine.nodes.node_kinds import KINDS
-from heliograph.flow.engine.nodes.node_properties import NodeKind, Property
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "flows.md"
 BEGIN = "<!-- Made from what the nodes declare: python tests/flow_nodes_table.py -->\n"

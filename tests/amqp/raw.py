@@ -4,11 +4,11 @@ from typing import Any
 
 from amqp.pair import Side
 from heliograph.amqp import Closed, Options, Receiver, Sender, Source, Target
-from heliograph.amqp.composite import Fields, resolve
-from heliograph.amqp.decoding import decode
-from heliograph.amqp.events import Attached
-from heliograph.amqp.frames import AMQP_HEADER, amqp_frame
-from heliograph.amqp.performatives import Attach, Begin, Close, Detach, End, Open
+from heliograph.amqp.codec.composite import Fields, resolve
+from heliograph.amqp.codec.decoding import decode
+from heliograph.amqp.codec.frames import AMQP_HEADER, amqp_frame
+from heliograph.amqp.codec.performatives import Attach, Begin, Close, Detach, End, Open
+from heliograph.amqp.engine.link import Attached
 
 
 class Raw:

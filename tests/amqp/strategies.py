@@ -7,10 +7,9 @@ from typing import Any
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from heliograph.amqp import performatives as p
-from heliograph.amqp.composite import Fields
-from heliograph.amqp.messages.message import Data, Message, Sequence, Value
-from heliograph.amqp.values import (
+from heliograph.amqp.codec import performatives as p
+from heliograph.amqp.codec.composite import Fields
+from heliograph.amqp.codec.values import (
     Array,
     Byte,
     Char,
@@ -29,6 +28,7 @@ from heliograph.amqp.values import (
     ULong,
     UShort,
 )
+from heliograph.amqp.messages.message import Data, Message, Sequence, Value
 
 # No deadlines: the machine of a test run may be busy with other things.
 quick = settings(max_examples=50, deadline=None)
@@ -152,7 +152,7 @@ def _field(composite, field):
     if field.name == "sasl_server_mechanisms":
         return st.lists(symbols, min_size=1, max_size=3).map(tuple)
     name = field.type if isinstance(field.type, str) else getattr(field.type, "__name__", None)
-    text = str(field.type).replace("heliograph.amqp.performatives.", "").replace("typing.", "")
+    text = str(field.type).replace("heliograph.amqp.codec.performatives.", "").replace("typing.", "")
     if name in _PLAIN and "[" not in text and "|" not in text:
         return _PLAIN[name]
     if "Rejected" in text:

@@ -5,11 +5,11 @@ import shutil
 from contextlib import contextmanager
 from pathlib import Path
 
-from heliograph.broker.core.broker import Broker
+from heliograph.broker.broker import Broker
 from heliograph.broker.core.limits import Limits
 from heliograph.broker.core.outlet import Outlet
-from heliograph.broker.core.store import Clock, Store
 from heliograph.broker.mqtt.connection import Connection
+from heliograph.broker.storage.store import Clock, Store
 from heliograph.log.log import LogOptions
 from heliograph.log.segment import read_segment, segment_files
 from heliograph.mqtt import (

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from heliograph.broker.core.limits import Limits, WhenFull
 from heliograph.broker.core.memory import Budget
 from heliograph.broker.core.span import Span
-from heliograph.broker.delivery.buffer import Buffer, Held, cut_packets
+from heliograph.broker.sessions.buffer import Buffer, Held, cut_packets
 from heliograph.mqtt import Publish, encode
 
 MOST = 7

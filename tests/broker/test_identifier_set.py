@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.broker.mqtt.identifier_set import IdentifierSet
+from heliograph.broker.sessions.identifier_set import IdentifierSet
 
 IDS = st.integers(1, 65_535)
 RUNS = st.builds(lambda first, count: range(first, min(first + count, 65_536)), IDS, st.integers(0, 50))

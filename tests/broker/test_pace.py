@@ -7,9 +7,9 @@ import pytest
 
 from broker.clients import DurableScene
 from broker.durable_clients import durable, kinds, subscriber
-from heliograph.broker.core.broker import Broker
+from heliograph.broker.broker import Broker
 from heliograph.broker.core.limits import Limits
-from heliograph.broker.core.store import ACKS_WAIT_MOST
+from heliograph.broker.storage.store import ACKS_WAIT_MOST
 from heliograph.log.log import LogOptions
 from heliograph.mqtt import PingReq, PingResp, PubAck, PubComp, Publish, PubRec, PubRel
 

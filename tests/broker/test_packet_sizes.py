@@ -3,7 +3,7 @@
 import pytest
 
 from broker.clients import Scene
-from heliograph.broker.mqtt.packet_fitting import fit
+from heliograph.broker.delivery.packet_fitting import fit
 from heliograph.mqtt import (
     ConnAck,
     Connect,

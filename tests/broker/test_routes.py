@@ -3,7 +3,7 @@
 import pytest
 
 from broker.clients import Scene
-from heliograph.broker.core.routes import RouteTable
+from heliograph.broker.routing.routes import RouteTable
 from heliograph.mqtt import ProtocolError, Reason
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from broker.durable_clients import DAY, durable
 from heliograph.broker.core.slices import SLICE
-from heliograph.broker.core.streams import StreamOptions
+from heliograph.broker.storage.streams import StreamOptions
 from heliograph.mqtt import Publish
 
 MANY = 250

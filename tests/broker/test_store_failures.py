@@ -3,7 +3,7 @@
 import pytest
 
 from broker.durable_clients import durable
-from heliograph.broker.queues.definition import QueueDefinition
+from heliograph.broker.core.queue_definition import QueueDefinition
 from heliograph.log import message_log as ledger
 from heliograph.mqtt import PubRec
 
@@ -12,7 +12,7 @@ from heliograph.mqtt import PubRec
 def spoilt(monkeypatch):
     """Words that the log does not take in messages."""
     words = [b"bad"]
-    for name in ("encode_queue_messages", "encode_messages"):
+    for name in ("encode_queue_messages", "encode_uniform_messages"):
         original = getattr(ledger, name)
 
         def picky(messages, receivers, original=original):

@@ -9,8 +9,8 @@ import pytest
 
 from broker.durable_clients import BOTH, durable, kinds, subscriber
 from heliograph.broker.core.limits import WhenFull
-from heliograph.broker.core.streams import StreamOptions
-from heliograph.broker.queues.definition import QueueDefinition
+from heliograph.broker.core.queue_definition import QueueDefinition
+from heliograph.broker.storage.streams import StreamOptions
 from heliograph.mqtt import (
     PubAck,
     Publish,

@@ -7,16 +7,16 @@ from zlib import crc32
 import pytest
 
 from broker.clients import START, Scene
-from heliograph.broker.core import record_kinds as facts
-from heliograph.broker.core.broker import Broker
+from heliograph.broker.broker import Broker
 from heliograph.broker.core.limits import Limits
-from heliograph.broker.core.store import Clock, Store
-from heliograph.broker.core.streams import StreamOptions
+from heliograph.broker.storage import record_kinds as facts
+from heliograph.broker.storage.store import Clock, Store
+from heliograph.broker.storage.streams import StreamOptions
 from heliograph.errors import Problem
+from heliograph.log.errors import OffsetAhead, OffsetGone
 from heliograph.log.log import LogOptions
 from heliograph.log.segment import segment_files
 from heliograph.log.streams.stream_reader import StreamReader
-from heliograph.log.streams.stream_span import OffsetAhead, OffsetGone
 from heliograph.mqtt import Publish, Reason, Subscription
 
 DAY = 86400

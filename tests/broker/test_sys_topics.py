@@ -2,7 +2,7 @@
 
 from broker.clients import Scene
 from heliograph import __version__
-from heliograph.broker.core.sys_topics import SysTopics
+from heliograph.broker.administration.sys_topics import SysTopics
 
 
 def figures(scene):

@@ -1,7 +1,7 @@
 """Messages for very many subscriptions: to all of them, once and in order, while others are served."""
 
 from broker.clients import Scene
-from heliograph.broker.core.routes import WIDE
+from heliograph.broker.routing.routes import WIDE
 from heliograph.mqtt import Publish, Subscribe, Subscription
 
 MANY = WIDE + 500

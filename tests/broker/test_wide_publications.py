@@ -4,7 +4,7 @@ import pytest
 
 from broker.clients import DurableScene
 from broker.durable_clients import durable, subscriber
-from heliograph.broker.core import routes
+from heliograph.broker.routing import routes
 from heliograph.mqtt import PubAck, Publish, PubRec, PubRel, Reason, Will
 from heliograph.mqtt.errors import ProtocolError
 

@@ -7,12 +7,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from heliograph.amqp.codec.values import Byte, Int
 from heliograph.amqp.messages.message import Data, Sequence, Value, decode_message, encode_message
 from heliograph.amqp.messages.message import Message as AmqpMessage
-from heliograph.amqp.values import Byte, Int
 from heliograph.client import Message, Queue, TemporaryQueue, Topic
 from heliograph.client.core.message_encoding import decode_incoming, encode_outgoing
-from heliograph.client.problems import IllegalState, MessageFormat
+from heliograph.client.errors import IllegalState, MessageFormat
+from heliograph.client.message import ReceivedMessage
 
 LONGS = st.integers(-(2**63), 2**63 - 1)
 SIMPLE = st.none() | st.booleans() | LONGS | st.floats(allow_nan=False) | st.text() | st.binary() | st.uuids()
@@ -40,7 +41,7 @@ def encoded(message: Message, ttl=None) -> bytes:
 
 
 def received(payload: bytes, again: int = 0) -> Message:
-    return Message.received(payload, again, Origin(), [])
+    return ReceivedMessage(payload, again, Origin(), [])
 
 
 @given(

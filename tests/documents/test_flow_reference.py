@@ -6,8 +6,8 @@ from pathlib import Path
 from cli.queue_server import helio
 from documentation import DOCUMENTS
 from flow_nodes_table import PAGE, written
-from heliograph.flow.definition.written import SETTINGS
 from heliograph.flow.engine.nodes.node_kinds import KINDS
+from heliograph.flow.loading.flow_document import SETTINGS
 
 TEXT = PAGE.read_text()
 GUIDE = (DOCUMENTS / "guides" / "flows.md").read_text()

@@ -5,10 +5,10 @@ from types import TracebackType
 from typing import Any, Self
 
 from heliograph.amqp import Source, Target
-from heliograph.amqp.composite import Fields, resolve
-from heliograph.amqp.decoding import decode
-from heliograph.amqp.frames import AMQP_HEADER, SASL_HEADER, amqp_frame, sasl_frame
-from heliograph.amqp.performatives import Attach, Begin, Close, Open, SaslInit
+from heliograph.amqp.codec.composite import Fields, resolve
+from heliograph.amqp.codec.decoding import decode
+from heliograph.amqp.codec.frames import AMQP_HEADER, SASL_HEADER, amqp_frame, sasl_frame
+from heliograph.amqp.codec.performatives import Attach, Begin, Close, Open, SaslInit
 from running import PATIENCE
 
 GREETING = SASL_HEADER + sasl_frame(SaslInit("ANONYMOUS").encoded()) + AMQP_HEADER

@@ -8,9 +8,8 @@ import pytest
 
 from faults.amqp_peer import GREETING, AmqpPeer, begin, frames, receiver_from, sender_to
 from heliograph.amqp import Accepted, Coordinator, Declare, Source
-from heliograph.amqp.frames import AMQP_HEADER, SASL_HEADER
-from heliograph.amqp.messages.message import Data, Message, Value, encode_message
-from heliograph.amqp.performatives import (
+from heliograph.amqp.codec.frames import AMQP_HEADER, SASL_HEADER
+from heliograph.amqp.codec.performatives import (
     Attach,
     Begin,
     Detach,
@@ -21,6 +20,7 @@ from heliograph.amqp.performatives import (
     TransactionalState,
     Transfer,
 )
+from heliograph.amqp.messages.message import Data, Message, Value, encode_message
 from heliograph.client import connect
 from running import PATIENCE, RunningServer, servers
 

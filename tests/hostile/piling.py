@@ -11,9 +11,9 @@ from typing import Self
 from faults.amqp_peer import GREETING, begin, frames, sender_to
 from frames import BINARY, PING, frame, request
 from heliograph.amqp import Closed, Connection, Coordinator, Credentials, Declare, Detached, Options, Source, Target
+from heliograph.amqp.codec.performatives import Attach, Begin, Flow, Open, TransactionalState, Transfer
+from heliograph.amqp.engine.sender import Sender
 from heliograph.amqp.messages.message import Data, Message, Value, encode_message
-from heliograph.amqp.performatives import Attach, Begin, Flow, Open, TransactionalState, Transfer
-from heliograph.amqp.sender import Sender
 from heliograph.mqtt import Connect, Publish, Subscribe, Subscription, Will, encode
 from running import RunningServer
 

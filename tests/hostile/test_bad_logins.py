@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from faults.amqp_peer import AmqpPeer
-from heliograph.amqp.frames import SASL_HEADER, sasl_frame
-from heliograph.amqp.performatives import SaslCode, SaslInit, SaslOutcome
+from heliograph.amqp.codec.frames import SASL_HEADER, sasl_frame
+from heliograph.amqp.codec.performatives import SaslCode, SaslInit, SaslOutcome
 from heliograph.mqtt import Connect, encode
 from heliograph.server.access.passwords import PasswordFile
 from hostile.bystander import PATIENT

@@ -13,8 +13,8 @@ import pytest
 from certificates import Authority
 from faults.amqp_peer import GREETING, AmqpPeer, begin, receiver_from, sender_to
 from heliograph.amqp import Accepted
+from heliograph.amqp.codec.performatives import Disposition, Flow, Open, Transfer
 from heliograph.amqp.messages.message import Message, Value, encode_message
-from heliograph.amqp.performatives import Disposition, Flow, Open, Transfer
 from heliograph.client import connect
 from heliograph.mqtt import Publish
 from hostile.bystander import Bystander

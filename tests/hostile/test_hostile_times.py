@@ -7,9 +7,9 @@ import pytest
 
 from faults.amqp_peer import AmqpPeer, frames, receiver_from, sender_to
 from heliograph.amqp import Accepted, Rejected, Source
+from heliograph.amqp.codec.performatives import Attach, Disposition, Flow, Target, Transfer
+from heliograph.amqp.codec.values import ULong
 from heliograph.amqp.messages.message import Message, Value, encode_message
-from heliograph.amqp.performatives import Attach, Disposition, Flow, Target, Transfer
-from heliograph.amqp.values import ULong
 from heliograph.client import connect
 from hostile.bystander import PATIENT, Bystander
 from plain_client import PlainClient

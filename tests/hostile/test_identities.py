@@ -7,13 +7,13 @@ import pytest
 
 from certificates import Authority
 from faults.amqp_peer import AmqpPeer
-from heliograph.amqp.frames import AMQP_HEADER, SASL_HEADER, sasl_frame
-from heliograph.amqp.performatives import Close, SaslCode, SaslInit, SaslOutcome
+from heliograph.amqp.codec.frames import AMQP_HEADER, SASL_HEADER, sasl_frame
+from heliograph.amqp.codec.performatives import Close, SaslCode, SaslInit, SaslOutcome
 from heliograph.mqtt import Reason
 from heliograph.server.access.passwords import PasswordFile
 from plain_client import PlainClient
 from running import Serve
-from server.test_process_listeners import TLS, trusting, with_client_certificates
+from server.network.test_listeners import TLS, trusting, with_client_certificates
 
 NO_PAGES = "[http]\nenabled = false\n"
 

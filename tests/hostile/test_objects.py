@@ -15,17 +15,17 @@ import pytest
 from broker.queues.scenes import WALL
 from faults.amqp_peer import AmqpPeer
 from heliograph.amqp import Source, Target
-from heliograph.amqp.performatives import Attach, Detach, Durability, ExpiryPolicy
-from heliograph.amqp.values import Described, Symbol, ULong
+from heliograph.amqp.codec.performatives import Attach, Detach, Durability, ExpiryPolicy
+from heliograph.amqp.codec.values import Described, Symbol, ULong
 from heliograph.broker.amqp.filters import SELECTOR_CODE
-from heliograph.broker.core import record_kinds as facts
-from heliograph.broker.core.store import Clock, Store
-from heliograph.broker.sessions.offline_sessions import AwaySession, AwaySubscription
+from heliograph.broker.storage import record_kinds as facts
+from heliograph.broker.storage.offline_sessions import AwaySession, AwaySubscription
+from heliograph.broker.storage.store import Clock, Store
 from heliograph.cli.main import main
 from heliograph.client import Message as ClientMessage
 from heliograph.client import connect
 from heliograph.log.log import LogOptions
-from heliograph.log.messages import Messages, Receivers, encode_messages
+from heliograph.log.messages import Receivers, UniformMessages, encode_uniform_messages
 from heliograph.mqtt import PubAck, Publish
 from hostile.bystander import Bystander
 from plain_client import PlainClient
@@ -201,8 +201,8 @@ _BINDING = {"filter": "a", "selector": "", "no_local": ""}
 
 
 def _retained(topic: bytes) -> bytes:
-    messages = Messages(topic, b"payload", 1, 0, 0, 0, False, True, False, True, b"", 0, 0)
-    return encode_messages(messages, Receivers((), (), ())) + messages.data
+    messages = UniformMessages(topic, b"payload", 1, 0, 0, 0, False, True, False, True, b"", 0, 0)
+    return encode_uniform_messages(messages, Receivers((), (), ())) + messages.data
 
 
 def _away(topic_filter: str) -> AwaySession:
@@ -301,9 +301,9 @@ def write_log(directory: Path, kind: int, body: bytes) -> None:
     assert cursor.number == 1
     for payload in (b"one", b"two"):
         packet = b"\x30\x06\x00\x01a" + payload
-        messages = Messages(b"a", packet, 1, 5, 0, 0, False, False, True, False, b"", 0, 0)
+        messages = UniformMessages(b"a", packet, 1, 5, 0, 0, False, False, True, False, b"", 0, 0)
         store.ledger.store(messages, [cursor], [0])
-    store.ledger.note(kind, body)
+    store.ledger.append_record(kind, body)
     store.ledger.wait()
     store.ledger.close()
 
@@ -373,7 +373,7 @@ def write_more(directory: Path, kind: int, body: bytes) -> None:
     store = Store(directory, Clock(lambda: 0.0, lambda: WALL), lambda: None, LogOptions(force=False))
     if not store.ledger.cursors:
         store.ledger.new_cursor()
-    store.ledger.note(kind, body)
+    store.ledger.append_record(kind, body)
     store.ledger.wait()
     store.ledger.close()
 

@@ -8,8 +8,8 @@ import pytest
 
 from faults.amqp_peer import AmqpPeer, receiver_from, sender_to
 from heliograph.amqp import Rejected
+from heliograph.amqp.codec.performatives import Accepted, Disposition, Flow, Transfer
 from heliograph.amqp.messages.message import Message, Value, encode_message
-from heliograph.amqp.performatives import Accepted, Disposition, Flow, Transfer
 from heliograph.client import connect
 from heliograph.client.management import management
 from heliograph.mqtt import Publish, SubAck, UnsubAck, Unsubscribe

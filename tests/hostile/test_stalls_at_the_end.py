@@ -6,7 +6,7 @@ import pytest
 
 from faults.amqp_peer import AmqpPeer, begin
 from heliograph.amqp import Source, Target
-from heliograph.amqp.performatives import Attach
+from heliograph.amqp.codec.performatives import Attach
 from heliograph.mqtt import Disconnect, PubAck, Publish
 from heliograph.mqtt.packets import Will
 from hostile.stalling import CONFIG, bystander

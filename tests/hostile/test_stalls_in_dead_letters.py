@@ -5,7 +5,7 @@ import threading
 
 from faults.amqp_peer import AmqpPeer, receiver_from
 from heliograph.amqp import Rejected
-from heliograph.amqp.performatives import Disposition, Flow
+from heliograph.amqp.codec.performatives import Disposition, Flow
 from heliograph.client import connect
 from heliograph.client.management import management
 from hostile.stalling import CONFIG, LONG, bystander, depth, fill, in_flight

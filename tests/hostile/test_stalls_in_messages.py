@@ -4,9 +4,9 @@ import pytest
 
 from faults.amqp_peer import AmqpPeer, sender_to
 from heliograph.amqp import Accepted, Rejected
-from heliograph.amqp.encoding import encode
+from heliograph.amqp.codec.encoding import encode
+from heliograph.amqp.codec.performatives import Disposition, Transfer
 from heliograph.amqp.messages.message import Message, Sequence, Value, encode_message
-from heliograph.amqp.performatives import Disposition, Transfer
 from heliograph.client import connect
 from heliograph.mqtt import PubAck, Publish, Reason
 from hostile.stalling import CONFIG, bystander

@@ -6,8 +6,8 @@ import pytest
 
 from faults.amqp_peer import AmqpPeer, sender_to
 from heliograph.amqp import Accepted, Source, Target
+from heliograph.amqp.codec.performatives import Attach, Disposition, Durability, ExpiryPolicy, Flow, Transfer
 from heliograph.amqp.messages.message import Message, Value, encode_message
-from heliograph.amqp.performatives import Attach, Disposition, Durability, ExpiryPolicy, Flow, Transfer
 from heliograph.mqtt import PubAck, Publish, SubAck, Subscribe, Subscription, encode
 from heliograph.mqtt.packets import Will
 from hostile.stalling import CONFIG, LONG, bystander

@@ -8,33 +8,33 @@ import pytest
 from heliograph.log import cursor as cursor_module
 from heliograph.log.cursor import Cursor
 from heliograph.log.log import LogOptions
-from heliograph.log.maintenance import Upkeep
-from heliograph.log.message_log import Ledger
-from heliograph.log.messages import Messages, decode_messages
+from heliograph.log.maintenance import Maintenance
+from heliograph.log.message_log import MessageLog
+from heliograph.log.messages import UniformMessages, decode_uniform_messages
 
 OPTIONS = LogOptions(segment_size=4096, force=False)
 
 
-def open_ledger(directory: Path) -> tuple[Ledger, Upkeep]:
-    ledger = Ledger(directory, lambda record: None, lambda record, receivers: None, options=OPTIONS)
-    return ledger, Upkeep(ledger, lambda: iter(()))
+def open_ledger(directory: Path) -> tuple[MessageLog, Maintenance]:
+    ledger = MessageLog(directory, lambda record: None, lambda record, receivers: None, options=OPTIONS)
+    return ledger, Maintenance(ledger, lambda: iter(()))
 
 
-def store(ledger: Ledger, payload: bytes, *cursors: Cursor) -> None:
-    messages = Messages(b"t", payload, 1, 0, 1, 0, False, False, False, False, b"", 0, 0)
+def store(ledger: MessageLog, payload: bytes, *cursors: Cursor) -> None:
+    messages = UniformMessages(b"t", payload, 1, 0, 1, 0, False, False, False, False, b"", 0, 0)
     ledger.store(messages, list(cursors), [0] * len(cursors))
     ledger.wait()
 
 
-def pending(ledger: Ledger, cursor: Cursor) -> dict[int, tuple[bytes, int]]:
+def pending(ledger: MessageLog, cursor: Cursor) -> dict[int, tuple[bytes, int]]:
     """Payload and time of all that is pending, as it is read back."""
-    reading = ledger.reading(cursor)
+    reading = ledger.cursor_reader(cursor)
     found = {}
     for lo, hi in cursor.pending_ranges():
         for offset in range(lo, hi):
             record = reading.find(offset)
             assert record is not None
-            found[offset] = decode_messages(record.record.body, 1).data, record.record.time
+            found[offset] = decode_uniform_messages(record.record.body, 1).data, record.record.time
     return found
 
 
@@ -79,7 +79,7 @@ def test_compaction_never_loses_moves_or_redates_a_message(
     ledger.close()
 
 
-def pending_one(ledger: Ledger, cursor: Cursor, offset: int) -> tuple[bytes, int]:
-    found = ledger.reading(cursor).find(offset)
+def pending_one(ledger: MessageLog, cursor: Cursor, offset: int) -> tuple[bytes, int]:
+    found = ledger.cursor_reader(cursor).find(offset)
     assert found is not None
-    return decode_messages(found.record.body, 1).data, found.record.time
+    return decode_uniform_messages(found.record.body, 1).data, found.record.time

@@ -4,10 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heliograph.log.messages import (
-    Messages,
     Receivers,
-    decode_messages,
-    encode_messages,
+    UniformMessages,
+    decode_uniform_messages,
+    encode_uniform_messages,
     offset_for,
     publisher_of,
     qos_and_retain,
@@ -22,7 +22,7 @@ def any_messages(draw):
     number, size = draw(st.integers(1, 20)), draw(st.integers(0, 30))
     head = draw(st.integers(0 if number == 1 else 1, 30))  # several messages are packets, and those have a header
     data = draw(st.binary(min_size=number * (head + size), max_size=number * (head + size)))
-    return Messages(
+    return UniformMessages(
         topic=draw(st.binary(max_size=40)),
         data=data,
         number=number,
@@ -47,8 +47,8 @@ def any_receivers(draw):
 
 @given(any_messages(), any_receivers())
 def test_any_messages_for_anybody_can_be_written_down(messages, receivers) -> None:
-    body = encode_messages(messages, receivers) + messages.data
-    assert decode_messages(body, messages.number) == messages
+    body = encode_uniform_messages(messages, receivers) + messages.data
+    assert decode_uniform_messages(body, messages.number) == messages
     assert receivers_of(body) == receivers
     assert qos_and_retain(body) == (messages.qos, messages.retain)
     assert publisher_of(body) == messages.publisher
@@ -56,7 +56,7 @@ def test_any_messages_for_anybody_can_be_written_down(messages, receivers) -> No
 
 @given(any_messages(), any_receivers(), st.integers(0, 2**32 - 1))
 def test_the_offset_for_each_receiver_is_found_and_none_for_others(messages, receivers, other) -> None:
-    body = encode_messages(messages, receivers) + messages.data
+    body = encode_uniform_messages(messages, receivers) + messages.data
     for cursor, offset in zip(receivers.cursors, receivers.offsets, strict=True):
         assert offset_for(body, cursor) == offset
     if other not in receivers.cursors:

@@ -8,7 +8,7 @@ from heliograph.errors import Problem
 from heliograph.log.messages import (
     MIXED_PACKETS,
     Receivers,
-    encode_messages,
+    encode_uniform_messages,
     form_of,
     offset_for,
     publisher_of,
@@ -91,6 +91,6 @@ def test_receivers_are_found_as_in_the_first_form(rows, receivers, other) -> Non
 
 @given(any_messages(), any_receivers())
 def test_a_record_of_another_form_is_not_taken_for_one(messages, receivers) -> None:
-    body = encode_messages(messages, receivers) + messages.data
+    body = encode_uniform_messages(messages, receivers) + messages.data
     with pytest.raises(Problem, match="form 3"):
         decode_mixed_messages(body, messages.number)

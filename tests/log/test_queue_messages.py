@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from heliograph.errors import Problem
 from heliograph.log.messages import (
     AMQP_MESSAGES,
-    Messages,
     Receivers,
-    decode_messages,
-    encode_messages,
+    UniformMessages,
+    decode_uniform_messages,
+    encode_uniform_messages,
     form_of,
     offset_for,
     publisher_of,
@@ -18,7 +18,12 @@ from heliograph.log.messages import (
     readdressed,
     receivers_of,
 )
-from heliograph.log.queue_messages import QueueMessages, decode_queue_messages, encode_queue_messages, message_alone
+from heliograph.log.queue_messages import (
+    QueueMessages,
+    decode_queue_messages,
+    encode_queue_messages,
+    single_queue_message,
+)
 from heliograph.log.ranges import Ranges
 from log.test_messages import any_messages, any_receivers
 
@@ -66,7 +71,10 @@ def test_receivers_are_found_as_in_the_first_form(rows, receivers, other) -> Non
 def test_other_receivers_change_nothing_else_of_either_form(rows, spans, before, after) -> None:
     queued = QueueMessages.of(*columns(rows))
     assert readdressed(body_of(queued, before), after) == body_of(queued, after)
-    assert readdressed(encode_messages(spans, before) + spans.data, after) == encode_messages(spans, after) + spans.data
+    assert (
+        readdressed(encode_uniform_messages(spans, before) + spans.data, after)
+        == encode_uniform_messages(spans, after) + spans.data
+    )
 
 
 @given(ROWS, any_receivers())
@@ -101,11 +109,11 @@ def test_a_single_message_is_not_copied_before_it_is_written() -> None:
 
 def test_one_form_is_not_taken_for_the_other() -> None:
     nobody = Receivers((), (), ())
-    span = Messages(b"t", b"data", 1, 0, 1, 0, False, False, False, False, b"", 0, 0)
+    span = UniformMessages(b"t", b"data", 1, 0, 1, 0, False, False, False, False, b"", 0, 0)
     with pytest.raises(Problem, match=r"expected a record of AMQP messages \(form 2\), found form 1"):
-        decode_queue_messages(encode_messages(span, nobody) + span.data, 1)
+        decode_queue_messages(encode_uniform_messages(span, nobody) + span.data, 1)
     with pytest.raises(Problem, match=r"expected a record of MQTT packets \(form 1\), found form 2"):
-        decode_messages(body_of(QueueMessages.of([b"x"], b"\4", b"\0"), nobody), 1)
+        decode_uniform_messages(body_of(QueueMessages.of([b"x"], b"\4", b"\0"), nobody), 1)
 
 
 @pytest.mark.parametrize(
@@ -120,7 +128,7 @@ def test_one_form_is_not_taken_for_the_other() -> None:
 def test_a_message_alone_for_one_receiver_is_seen_at_once(columns, receivers, simple) -> None:
     messages = QueueMessages.of([b"hello"], *columns)
     body = encode_queue_messages(messages, receivers) + messages.data
-    alone = message_alone(body)
+    alone = single_queue_message(body)
     assert (alone is not None) is simple
     if alone is not None:
         *known, start = alone

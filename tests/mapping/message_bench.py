@@ -20,7 +20,7 @@ from client.scenes import producer, session
 from heliograph.amqp.messages.peek import peek, peek_run, with_header
 from heliograph.amqp.messages.template import Template
 from heliograph.broker.amqp.connection import AmqpConnection
-from heliograph.broker.amqp.places import addresses_of
+from heliograph.broker.amqp.targets import addresses_of
 from heliograph.broker.core.outlet import Outlet
 from heliograph.broker.core.span import Span, carried_properties, message
 from heliograph.broker.queues.conversion import amqp_messages, spans_of

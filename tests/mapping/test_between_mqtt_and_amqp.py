@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from heliograph.amqp.codec.values import Byte, Float, Int, Symbol, Timestamp, UByte, UInt, ULong
 from heliograph.amqp.errors import DecodeError
 from heliograph.amqp.messages.message import Data, Message, Sequence, Value, decode_message, encode_message
-from heliograph.amqp.values import Byte, Float, Int, Symbol, Timestamp, UByte, UInt, ULong
 from heliograph.broker.core.span import carried_properties, message
 from heliograph.broker.queues.conversion import amqp_messages, spans_of
 from heliograph.mapping.bodies import ENCODED, is_utf8

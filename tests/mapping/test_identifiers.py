@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from heliograph.amqp.values import ULong
+from heliograph.amqp.codec.values import ULong
 from heliograph.mapping.identifiers import (
     amqp_identifier,
     data_of,

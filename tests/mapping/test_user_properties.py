@@ -2,8 +2,8 @@
 
 import pytest
 
+from heliograph.amqp.codec.values import Symbol, Timestamp, UInt, ULong
 from heliograph.amqp.messages import sections
-from heliograph.amqp.values import Symbol, Timestamp, UInt, ULong
 from heliograph.mapping import user_properties
 from heliograph.mapping.user_properties import Sections, fields_as_users, fields_from_users
 

@@ -10,7 +10,7 @@ import pytest
 
 from broker.test_streams import DurableScene
 from cli.queue_server import helio
-from heliograph.broker.core.streams import StreamOptions
+from heliograph.broker.storage.streams import StreamOptions
 from heliograph.log.streams.remote_stream_reader import RemoteStreamReader
 from heliograph.log.streams.stream_reader import StreamReader
 from heliograph.log.streams.stream_span import MixedStreamSpan, StreamMessage, UniformStreamSpan

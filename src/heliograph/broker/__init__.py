@@ -5,38 +5,38 @@ from typing import TYPE_CHECKING
 from heliograph.common.lazy_names import lazy_names
 
 if TYPE_CHECKING:
+    from heliograph.broker.administration.description import figures
+    from heliograph.broker.administration.sys_topics import SysTopics
     from heliograph.broker.amqp.connection import AmqpConnection
     from heliograph.broker.amqp.host import Elsewhere, Host
+    from heliograph.broker.broker import Broker
     from heliograph.broker.core.authentication import Gate, Verdict
-    from heliograph.broker.core.broker import Broker
     from heliograph.broker.core.conversation import Conversation
     from heliograph.broker.core.limits import Limits
     from heliograph.broker.core.memory import Hold
     from heliograph.broker.core.names import filter_mistake, is_plain_name, plain_name_mistake
     from heliograph.broker.core.outlet import Outlet
     from heliograph.broker.core.portions import Portions
-    from heliograph.broker.core.random_names import random_name
-    from heliograph.broker.core.set_aside import SetAside, SetAsides
-    from heliograph.broker.core.slices import SLICE, Steps
-    from heliograph.broker.core.store import Clock, Store
-    from heliograph.broker.core.streams import StreamConflict, StreamKept, StreamOptions, TooManyStreams, options_of
-    from heliograph.broker.core.subscription import ShareGroup, Subscription
-    from heliograph.broker.core.sys_topics import SysTopics
-    from heliograph.broker.delivery.buffer import Buffer
-    from heliograph.broker.delivery.spool import Spool
-    from heliograph.broker.mqtt.connection import Connection
-    from heliograph.broker.queues.definition import (
+    from heliograph.broker.core.queue_definition import (
         DEAD_LETTER_QUEUE,
         TEMPORARY_MODEL,
         Kind,
         QueueDefinition,
         name_mistake,
     )
-    from heliograph.broker.queues.description import figures
-    from heliograph.broker.queues.queue_record_kinds import DELIVERIES_ROW
+    from heliograph.broker.core.random_names import random_name
+    from heliograph.broker.core.slices import SLICE, Steps
+    from heliograph.broker.mqtt.connection import Connection
     from heliograph.broker.queues.queues import SYSTEM
     from heliograph.broker.queues.refusal import NOT_ALLOWED, NOT_FOUND, Refused
-    from heliograph.broker.sessions.session_recovery import Revival, UnknownKind
+    from heliograph.broker.sessions.buffer import Buffer
+    from heliograph.broker.sessions.spool import Spool
+    from heliograph.broker.sessions.subscription import ShareGroup, Subscription
+    from heliograph.broker.storage.queue_records import DELIVERIES_ROW
+    from heliograph.broker.storage.session_recovery import Revival, UnknownKind
+    from heliograph.broker.storage.set_aside import SetAside, SetAsides
+    from heliograph.broker.storage.store import Clock, Store
+    from heliograph.broker.storage.streams import StreamConflict, StreamKept, StreamOptions, TooManyStreams, options_of
 
 __getattr__ = lazy_names(
     __name__,
@@ -44,7 +44,7 @@ __getattr__ = lazy_names(
         "amqp.connection": "AmqpConnection",
         "amqp.host": "Elsewhere Host",
         "core.authentication": "Gate Verdict",
-        "core.broker": "Broker",
+        "broker": "Broker",
         "core.conversation": "Conversation",
         "core.limits": "Limits",
         "core.memory": "Hold",
@@ -52,21 +52,21 @@ __getattr__ = lazy_names(
         "core.outlet": "Outlet",
         "core.portions": "Portions",
         "core.random_names": "random_name",
-        "core.set_aside": "SetAside SetAsides",
+        "storage.set_aside": "SetAside SetAsides",
         "core.slices": "SLICE Steps",
-        "core.store": "Clock Store",
-        "core.streams": "StreamConflict StreamKept StreamOptions TooManyStreams options_of",
-        "core.subscription": "ShareGroup Subscription",
-        "core.sys_topics": "SysTopics",
-        "delivery.buffer": "Buffer",
-        "delivery.spool": "Spool",
+        "storage.store": "Clock Store",
+        "storage.streams": "StreamConflict StreamKept StreamOptions TooManyStreams options_of",
+        "sessions.subscription": "ShareGroup Subscription",
+        "administration.sys_topics": "SysTopics",
+        "sessions.buffer": "Buffer",
+        "sessions.spool": "Spool",
         "mqtt.connection": "Connection",
-        "queues.definition": "DEAD_LETTER_QUEUE Kind QueueDefinition TEMPORARY_MODEL name_mistake",
-        "queues.description": "figures",
-        "queues.queue_record_kinds": "DELIVERIES_ROW",
+        "core.queue_definition": "DEAD_LETTER_QUEUE Kind QueueDefinition TEMPORARY_MODEL name_mistake",
+        "administration.description": "figures",
+        "storage.queue_records": "DELIVERIES_ROW",
         "queues.queues": "SYSTEM",
         "queues.refusal": "NOT_ALLOWED NOT_FOUND Refused",
-        "sessions.session_recovery": "Revival UnknownKind",
+        "storage.session_recovery": "Revival UnknownKind",
     },
 )
 

@@ -21,7 +21,7 @@ import struct
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from heliograph.errors import Problem
+from heliograph.log.errors import MalformedRecord
 
 _HEAD = struct.Struct("<IBBHIIIIIQ")
 _HEAD_FOR_ONE = struct.Struct("<IBBHIIIIIQIQH")
@@ -36,7 +36,7 @@ PUBLISH_PACKETS, AMQP_MESSAGES, MIXED_PACKETS = 1, 2, 3
 _RETAIN, _VERSION5, _VERBATIM, _FROM_STORE, _RETOLD = 4, 8, 16, 32, 64
 
 
-class Messages(NamedTuple):
+class UniformMessages(NamedTuple):
     """What a record of messages says, its receivers aside."""
 
     topic: bytes
@@ -72,7 +72,7 @@ class Receivers(NamedTuple):
     identifiers: Sequence[int]
 
 
-def encode_messages(messages: Messages, receivers: Receivers) -> bytes:
+def encode_uniform_messages(messages: UniformMessages, receivers: Receivers) -> bytes:
     """The body of a record up to `data`, which follows it."""
     n = len(receivers.cursors)
     topic, properties = messages.topic, messages.properties
@@ -149,15 +149,15 @@ def offset_for(data: bytes | memoryview, cursor: int, at: int = 0) -> int | None
     return int(_OFFSET.unpack_from(data, columns_at + 4 * n + 8 * numbers.index(cursor))[0])
 
 
-def decode_messages(body: bytes, count: int) -> Messages:
-    """The messages of a record that says it has `count` of them; a Problem if they are of another form."""
+def decode_uniform_messages(body: bytes, count: int) -> UniformMessages:
+    """The messages of a record that says it has `count` of them; MalformedRecord if they are of another form."""
     n, form, flags, topic_size, head, id_at, stride, properties_size, publisher, expires = _HEAD.unpack_from(body)
     if form != PUBLISH_PACKETS:
-        raise Problem(f"expected a record of MQTT packets (form {PUBLISH_PACKETS}), found form {form}")
+        raise MalformedRecord(f"expected a record of MQTT packets (form {PUBLISH_PACKETS}), found form {form}")
     topic_at = _HEAD.size + _RECEIVER_SIZE * n
     properties_at = topic_at + topic_size
     data_at = properties_at + properties_size
-    return Messages(
+    return UniformMessages(
         body[topic_at:properties_at],
         body[data_at : data_at + count * stride],
         count,

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amqp.strategies import messages, quick
+from heliograph.amqp.codec.values import Symbol, Timestamp
 from heliograph.amqp.messages.annotations import with_annotations, without_annotations
 from heliograph.amqp.messages.message import Data, Message, decode_message, encode_message
-from heliograph.amqp.values import Symbol, Timestamp
 
 WHY, WHEN = Symbol("x-opt-why"), Symbol("x-opt-when")
 

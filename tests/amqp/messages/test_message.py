@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amqp.strategies import messages, quick
-from heliograph.amqp.encoding import encode
+from heliograph.amqp.codec.encoding import encode
+from heliograph.amqp.codec.performatives import Declare, Discharge
+from heliograph.amqp.codec.values import Described, Symbol, ULong
 from heliograph.amqp.errors import ProtocolError
 from heliograph.amqp.messages.message import (
     Data,
@@ -20,8 +22,6 @@ from heliograph.amqp.messages.message import (
     encode_message,
 )
 from heliograph.amqp.messages.peek import peek, with_header
-from heliograph.amqp.performatives import Declare, Discharge
-from heliograph.amqp.values import Described, Symbol, ULong
 
 
 def test_known_bytes():

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amqp.strategies import messages, quick
+from heliograph.amqp.codec.values import Symbol, Timestamp, UInt, ULong
 from heliograph.amqp.errors import ProtocolError
 from heliograph.amqp.messages.message import (
     Data,
@@ -19,7 +20,6 @@ from heliograph.amqp.messages.message import (
 )
 from heliograph.amqp.messages.peek import Peeked, peek, peek_run, with_header
 from heliograph.amqp.messages.sections import Header
-from heliograph.amqp.values import Symbol, Timestamp, UInt, ULong
 
 
 @pytest.mark.parametrize("payload", [b"", b"hello", b"\xff" * 20, b"\x00\x53\x79\x40", b"\x00\x00\x00"], ids=bytes.hex)

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from heliograph.amqp.errors import ProtocolError
 from heliograph.amqp.messages import sections
 from heliograph.amqp.messages.message import Message, Value, encode_message
+from heliograph.amqp.messages.message_reading import read
 from heliograph.amqp.messages.rabbitmq import unwrapped
-from heliograph.amqp.messages.reading import read
 
 # What RabbitMQ 3 and its shovel make of a text: the sections are strings, and the body is an encoded section.
 ITEMS = (

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 
 from amqp.strategies import messages, quick
-from heliograph.amqp.encoding import encode
+from heliograph.amqp.codec.encoding import encode
+from heliograph.amqp.codec.values import Described, Symbol, ULong
 from heliograph.amqp.messages import section_reading, sections
 from heliograph.amqp.messages.message import Data, Message, encode_message
 from heliograph.amqp.messages.section_reading import MOST_ENTRIES, find_section, too_many_entries
-from heliograph.amqp.values import Described, Symbol, ULong
 
 MESSAGE = encode_message(
     Message(

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 
 from amqp.strategies import quick, values
-from heliograph.amqp.encoding import encode
+from heliograph.amqp.codec.encoding import encode
+from heliograph.amqp.codec.values import Char, Described, Float, Symbol, Timestamp, UByte, ULong
 from heliograph.amqp.messages.value_reading import UNREADABLE, read_value
-from heliograph.amqp.values import Char, Described, Float, Symbol, Timestamp, UByte, ULong
 
 
 @pytest.mark.parametrize(

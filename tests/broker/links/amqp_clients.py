@@ -24,7 +24,7 @@ from heliograph.amqp.messages.message import Message, Value, decode_message, enc
 from heliograph.broker.amqp.connection import AmqpConnection
 from heliograph.broker.amqp.host import Host
 from heliograph.broker.core.outlet import Outlet
-from heliograph.broker.queues.definition import QueueDefinition
+from heliograph.broker.core.queue_definition import QueueDefinition
 
 ANONYMOUS = Credentials("ANONYMOUS")
 

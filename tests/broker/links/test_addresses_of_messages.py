@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from heliograph.amqp.codec.values import Symbol
 from heliograph.amqp.messages.message import Data, Message, encode_message
-from heliograph.amqp.values import Symbol
-from heliograph.broker.amqp.places import addresses_of
+from heliograph.broker.amqp.targets import addresses_of
 
 ADDRESSES = st.sampled_from([None, "", "a", "a/b", "topic://a", "x" * 300])
 MESSAGES = st.builds(

@@ -6,8 +6,8 @@ import pytest
 
 from broker.links.amqp_clients import text
 from heliograph.amqp import Source, Target
-from heliograph.amqp.values import Described, Symbol, ULong
-from heliograph.broker.queues.definition import Kind, QueueDefinition
+from heliograph.amqp.codec.values import Described, Symbol, ULong
+from heliograph.broker.core.queue_definition import Kind, QueueDefinition
 
 LIFETIME = {Symbol("lifetime-policy"): Described(ULong(0x2B), [])}
 

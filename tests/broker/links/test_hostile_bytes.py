@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from broker.links.amqp_clients import AmqpScene, text, within
 from heliograph.amqp import Accepted, Coordinator, Released, Source, Target
-from heliograph.amqp.values import Described, Symbol, ULong
+from heliograph.amqp.codec.values import Described, Symbol, ULong
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,9 @@ import pytest
 
 from broker.links.amqp_clients import text, within
 from heliograph.amqp import Closed, Declare, Rejected, Source
-from heliograph.amqp.frames import amqp_frame
+from heliograph.amqp.codec.frames import amqp_frame
+from heliograph.amqp.codec.performatives import Transfer
 from heliograph.amqp.messages.message import Message, Value, encode_message
-from heliograph.amqp.performatives import Transfer
 
 MEGABYTE = 1 << 20
 LARGE = "x" * 100_000

@@ -4,9 +4,9 @@ import pytest
 
 from broker.links.amqp_clients import body, text
 from heliograph.amqp import Accepted, Error, Flowed, Modified, Rejected, Released, Settled, Source
+from heliograph.amqp.codec.performatives import ReceiverSettleMode, SenderSettleMode
+from heliograph.amqp.codec.values import Described, Symbol, ULong
 from heliograph.amqp.messages.message import decode_message
-from heliograph.amqp.performatives import ReceiverSettleMode, SenderSettleMode
-from heliograph.amqp.values import Described, Symbol, ULong
 
 SELECTOR = 0x0000468C00000004
 DEAD = "SYSTEM.DEAD.LETTER.QUEUE"

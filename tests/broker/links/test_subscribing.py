@@ -4,9 +4,9 @@ import pytest
 
 from broker.links.amqp_clients import text
 from heliograph.amqp import Accepted, Attached, Detached, Source, Target
+from heliograph.amqp.codec.performatives import Durability, ExpiryPolicy
+from heliograph.amqp.codec.values import Described, Symbol, ULong
 from heliograph.amqp.messages.message import decode_message
-from heliograph.amqp.performatives import Durability, ExpiryPolicy
-from heliograph.amqp.values import Described, Symbol, ULong
 from heliograph.mqtt import Publish
 
 

@@ -4,9 +4,9 @@ import pytest
 
 from broker.links.amqp_clients import AmqpScene, text
 from heliograph.amqp import Accepted, Rejected, Source
-from heliograph.amqp.performatives import Durability, ExpiryPolicy
-from heliograph.broker.core import routes
+from heliograph.amqp.codec.performatives import Durability, ExpiryPolicy
 from heliograph.broker.core.slices import SLICE
+from heliograph.broker.routing import routes
 from heliograph.mqtt import PubAck, Publish
 
 MANY = 9

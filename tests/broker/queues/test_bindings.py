@@ -6,7 +6,7 @@ from broker.clients import DurableScene, Scene
 from broker.durable_clients import durable
 from broker.queues.scenes import Consumer
 from heliograph.amqp.messages.message import Data, Value, decode_message
-from heliograph.broker.queues.definition import QueueDefinition
+from heliograph.broker.core.queue_definition import QueueDefinition
 from heliograph.broker.queues.outcome import ACCEPTED
 from heliograph.broker.queues.selectors.tokens import SelectorError
 from heliograph.errors import Problem

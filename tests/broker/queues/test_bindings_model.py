@@ -7,8 +7,8 @@ from broker.clients import Scene
 from broker.queues.scenes import Consumer
 from broker.queues.slow_selectors import evaluate
 from heliograph.amqp.messages.message import Data, Message, decode_message, encode_message
-from heliograph.broker.queues.definition import QueueDefinition
-from heliograph.broker.queues.publishing import publish_amqp
+from heliograph.broker.amqp.topics import publish_amqp
+from heliograph.broker.core.queue_definition import QueueDefinition
 from heliograph.broker.queues.selectors.parsing import parse
 from heliograph.mqtt.matching import topic_matches
 

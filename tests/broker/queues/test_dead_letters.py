@@ -4,7 +4,7 @@ import pytest
 
 from broker.queues.scenes import message, persistent, text_of
 from heliograph.amqp.messages.message import decode_message
-from heliograph.broker.queues.definition import DEAD_LETTER_QUEUE, QueueDefinition
+from heliograph.broker.core.queue_definition import DEAD_LETTER_QUEUE, QueueDefinition
 from heliograph.broker.queues.outcome import FAILED, rejected
 
 

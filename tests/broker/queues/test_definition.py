@@ -5,9 +5,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from heliograph.broker.core.record_kinds import QUEUE
-from heliograph.broker.queues.definition import Kind, Order, QueueDefinition
-from heliograph.broker.queues.queue_record_kinds import QueueFacts, queue_fact
+from heliograph.broker.core.queue_definition import Kind, Order, QueueDefinition
+from heliograph.broker.storage.queue_records import QueueFacts, queue_fact
+from heliograph.broker.storage.record_kinds import QUEUE
 from heliograph.errors import Problem
 
 

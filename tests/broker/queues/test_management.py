@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from broker.queues.scenes import Consumer, Scene, message
+from heliograph.amqp.codec.values import ULong
 from heliograph.amqp.messages.message import Data, Message, Value, decode_message, encode_message
-from heliograph.amqp.values import ULong
-from heliograph.broker.core.broker import Broker
-from heliograph.broker.queues.definition import DEAD_LETTER_QUEUE, QueueDefinition
-from heliograph.broker.queues.management import carry_out
+from heliograph.broker.administration.management import carry_out
+from heliograph.broker.broker import Broker
+from heliograph.broker.core.queue_definition import DEAD_LETTER_QUEUE, QueueDefinition
 from heliograph.broker.queues.outcome import rejected
 from heliograph.broker.queues.refusal import NOT_FOUND, Refused
 

@@ -3,9 +3,9 @@
 import pytest
 
 from broker.queues.scenes import Consumer, Scene, message, persistent
+from heliograph.broker.core.queue_definition import QueueDefinition
 from heliograph.broker.core.slices import SLICE
 from heliograph.broker.queues import queues as queues_module
-from heliograph.broker.queues.definition import QueueDefinition
 
 
 def some_queues(scene, number=3, **attributes):

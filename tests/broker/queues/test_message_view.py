@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.amqp.messages.message import Data, Message, Value, encode_message
-from heliograph.amqp.values import (
+from heliograph.amqp.codec.values import (
     Array,
     Byte,
     Char,
@@ -23,6 +22,7 @@ from heliograph.amqp.values import (
     ULong,
     UShort,
 )
+from heliograph.amqp.messages.message import Data, Message, Value, encode_message
 from heliograph.broker.queues.message_view import MessageView
 from heliograph.broker.queues.selectors.selector import Selector
 

@@ -7,10 +7,10 @@ from broker.durable_clients import durable
 from broker.queues.scenes import Consumer
 from heliograph.amqp.errors import DecodeError
 from heliograph.amqp.messages.message import Data, Message, Value, encode_message
-from heliograph.broker.queues import publishing
-from heliograph.broker.queues.definition import QueueDefinition
+from heliograph.broker.amqp import topics as publishing
+from heliograph.broker.amqp.topics import publish_amqp
+from heliograph.broker.core.queue_definition import QueueDefinition
 from heliograph.broker.queues.outcome import ACCEPTED
-from heliograph.broker.queues.publishing import publish_amqp
 from heliograph.broker.queues.refusal import FULL, NOT_ALLOWED
 from heliograph.mqtt import Publish
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
 from broker.queues.scenes import Consumer, Scene, message, text_of
-from heliograph.broker.queues.definition import DEAD_LETTER_QUEUE, Order
+from heliograph.broker.core.queue_definition import DEAD_LETTER_QUEUE, Order
 from heliograph.broker.queues.outcome import ACCEPTED, FAILED, RELEASED, rejected
 
 QUEUES = {

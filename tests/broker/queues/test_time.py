@@ -4,8 +4,8 @@ import pytest
 
 from broker.queues.scenes import message, persistent, text_of
 from heliograph.amqp import ProtocolError
+from heliograph.amqp.codec.values import ULong
 from heliograph.amqp.messages.peek import peek
-from heliograph.amqp.values import ULong
 from heliograph.broker.queues.outcome import RELEASED
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from heliograph.flow.engine.backout import Backout, Path
+from heliograph.flow.engine.input_node import Backout, Path
 
 
 @pytest.mark.parametrize(
@@ -12,9 +12,9 @@ from heliograph.flow.engine.backout import Backout, Path
         (2, True, Path.OUT),
         (3, True, Path.FAILURE),
         (5, True, Path.FAILURE),
-        (6, True, Path.PUT_AWAY),
+        (6, True, Path.DEAD_LETTER),
         (2, False, Path.OUT),
-        (3, False, Path.PUT_AWAY),
+        (3, False, Path.DEAD_LETTER),
     ],
 )
 def test_the_failure_path_has_as_many_attempts_as_out(count, has_failure_path, expected):

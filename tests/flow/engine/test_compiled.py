@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from heliograph.errors import Problem
-from heliograph.flow.definition.flow_loading import load_flow
 from heliograph.flow.engine.compiled_flow import compile_flow
 from heliograph.flow.engine.exceptions import FlowException
 from heliograph.flow.engine.node_statistics import Statistics
 from heliograph.flow.engine.nodes.node_kinds import KINDS
 from heliograph.flow.engine.outcome import Put
-from heliograph.flow.engine.resources import Resources
+from heliograph.flow.engine.run import Resources
 from heliograph.flow.formats.envelope import Envelope
+from heliograph.flow.loading.flow_loading import load_flow
 from heliograph.flow.testing.flow_under_test import NOON
 from small_flows import write_flow
 

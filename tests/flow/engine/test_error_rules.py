@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from heliograph.flow.definition.flow_loading import load_flow
 from heliograph.flow.engine.compiled_flow import CompiledFlow, compile_flow
 from heliograph.flow.engine.outcome import DeadLetter, Outcome, Put, Result
-from heliograph.flow.engine.resources import Resources
+from heliograph.flow.engine.run import Resources
 from heliograph.flow.formats.envelope import Envelope
+from heliograph.flow.loading.flow_loading import load_flow
 
 NOW = datetime(2026, 11, 16, 12, 0, 0)
 

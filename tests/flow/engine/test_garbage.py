@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from heliograph.flow.engine.garbage import collect_seldom
+from heliograph.flow.engine.compiled_flow import tune_garbage_collection
 from heliograph.flow.formats import Catalogue
 
 
@@ -19,7 +19,7 @@ def _as_before() -> Iterator[None]:
 
 
 def test_trees_that_nobody_has_any_more_are_still_collected() -> None:
-    collect_seldom()
+    tune_garbage_collection()
     part = Catalogue().part_of("XML", b"<a><b/></a>")
     part.first("a")
     seen = weakref.ref(part)
@@ -29,6 +29,6 @@ def test_trees_that_nobody_has_any_more_are_still_collected() -> None:
 
 
 def test_what_was_there_before_is_not_looked_at_again() -> None:
-    collect_seldom()
+    tune_garbage_collection()
     assert gc.get_freeze_count() > 0
     assert gc.get_threshold()[1] > 10  # nor what a batch keeps alive

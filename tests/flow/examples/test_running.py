@@ -9,9 +9,9 @@ import pytest
 from example_flows import FLOWS, NAMES, make_databases, usual_cases
 from flow_hands import CONFIG, PATIENCE, Desk, Running
 from heliograph.client import Message, Queue
-from heliograph.flow.definition.flow_loading import load_flow
-from heliograph.flow.engine.building import Building
+from heliograph.flow.engine.compilation import Compilation
 from heliograph.flow.formats.envelope import Envelope
+from heliograph.flow.loading.flow_loading import load_flow
 from heliograph.flow.testing.comparing import message_differences
 from running import servers
 
@@ -60,7 +60,7 @@ def bytes_of(message) -> bytes:
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "aggregation"])
 def test_an_example_does_the_same_beside_a_server(name, url, desk, tmp_path):
     (entry,) = (node.properties["queue"] for node in DEFINITIONS[name].nodes.values() if node.type == "QueueInput")
-    catalogue = Building(DEFINITIONS[name]).catalogue
+    catalogue = Compilation(DEFINITIONS[name]).catalogue
     sent = 0
     with running(name, url, tmp_path) as flow:
         for case in usual_cases(name):

@@ -48,7 +48,7 @@ def plain(element: Element) -> Any:
     return [
         (
             child.name,
-            plain(child) if child.children or (child.value is None and child._children is not None) else child.value,
+            plain(child) if child.children or (child.value is None and child.loaded is not None) else child.value,
         )
         for child in element.children
     ]

@@ -25,7 +25,7 @@ def known(document: bytes, domain: str = "XML") -> Part:
 
 
 def is_packed(element: Element | None) -> bool:
-    return type(element._open) is Packed
+    return type(element.pending) is Packed
 
 
 # One child each: name, namespace, value or nothing, whether the value is the same for all, what is below.

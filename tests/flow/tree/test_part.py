@@ -18,17 +18,17 @@ class Words:
         self.written = 0
 
     def read(self, part: Part, data: bytes) -> Iterator[None]:
-        part._children = []
+        part.loaded = []
         for word in data.decode().split():
             if word == "!":
                 raise ValueError("bad word")
             name, _, value = word.partition("=")
             element = Element(name, value)
             element.parent = part
-            part._children.append(element)
+            part.loaded.append(element)
             self.read_words += 1
             yield
-        part._open = None
+        part.pending = None
 
     def write(self, part: Part) -> bytes:
         self.written += 1
@@ -136,10 +136,10 @@ def test_copy_of_a_changed_part_copies_nothing_before_it_is_looked_into() -> Non
     part = Part(known, words(10))
     part.children[0].set_value("x")
     copy = part.copy()
-    assert copy._children is None
+    assert copy.loaded is None
     assert copy.bytes() == part.bytes()
     assert known.written == 1
-    assert copy._children is None
+    assert copy.loaded is None
 
 
 @pytest.mark.parametrize("changed_before", [False, True])

@@ -23,15 +23,15 @@ from heliograph.amqp import (
     Rejected,
     Source,
 )
-from heliograph.amqp.composite import resolve
-from heliograph.amqp.decoding import decode
-from heliograph.amqp.encoding import encode
-from heliograph.amqp.frames import AMQP_HEADER, amqp_frame
+from heliograph.amqp.codec.composite import resolve
+from heliograph.amqp.codec.decoding import decode
+from heliograph.amqp.codec.encoding import encode
+from heliograph.amqp.codec.frames import AMQP_HEADER, amqp_frame
+from heliograph.amqp.codec.values import Described, Symbol, UInt, ULong
 from heliograph.amqp.messages.message import coordination, decode_message, encode_message
 from heliograph.amqp.messages.peek import address_at, peek, peek_run, with_durable_and_priority, with_header
 from heliograph.amqp.messages.section_reading import application_properties, message_annotations
 from heliograph.amqp.messages.value_reading import UNREADABLE
-from heliograph.amqp.values import Described, Symbol, UInt, ULong
 from heliograph.broker.queues.message_view import MessageView
 
 ODD: Sequence[Any] = (

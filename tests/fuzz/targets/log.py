@@ -14,10 +14,10 @@ from broker.clients import WALL
 from broker.links.amqp_clients import AmqpScene, text
 from fuzz.target import Target, scratch
 from heliograph.amqp import Modified
-from heliograph.broker.core.broker import Broker
+from heliograph.broker.broker import Broker
 from heliograph.broker.core.limits import Limits
-from heliograph.broker.core.store import Clock, Store
-from heliograph.broker.core.streams import StreamOptions
+from heliograph.broker.storage.store import Clock, Store
+from heliograph.broker.storage.streams import StreamOptions
 from heliograph.cli.main import main
 from heliograph.errors import Problem
 from heliograph.log.log import LogOptions

@@ -10,7 +10,7 @@ from heliograph.broker.amqp.connection import AmqpConnection
 from heliograph.broker.queues.entry import Entry
 from heliograph.log import message_log as ledger
 
-_encode_queue_messages, _encode_messages = ledger.encode_queue_messages, ledger.encode_messages
+_encode_queue_messages, _encode_messages = ledger.encode_queue_messages, ledger.encode_uniform_messages
 _outgoing, _flush = Entry.outgoing, AmqpConnection.flush
 
 
@@ -42,5 +42,5 @@ def flush(connection: AmqpConnection) -> None:
     _flush(connection)
 
 
-ledger.encode_queue_messages, ledger.encode_messages = encode_queue_messages, encode_messages
+ledger.encode_queue_messages, ledger.encode_uniform_messages = encode_queue_messages, encode_messages
 Entry.outgoing, AmqpConnection.flush = outgoing, flush  # type: ignore[method-assign]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from heliograph.flow.definition.flow_loading import load_flow
+from heliograph.flow.loading.flow_loading import load_flow
 from heliograph.pipeline.flows.aggregation.collecting import CollectJob
 from heliograph.pipeline.flows.aggregation.places import KEY, deadline_queue, kind_of, topics_of
 from heliograph.pipeline.flows.processing import FlowJob

@@ -4,7 +4,7 @@ import pytest
 
 from flow_process import write_flow
 from heliograph.errors import Problem
-from heliograph.flow.definition.flow_loading import load_flow
+from heliograph.flow.loading.flow_loading import load_flow
 from heliograph.pipeline.flows.aggregation.fan_in import FanIn, fan_ins
 from heliograph.pipeline.flows.deploying import check_deployable, check_folder_suffices
 from heliograph.pipeline.flows.reaching import reachable

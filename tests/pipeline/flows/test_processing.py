@@ -7,7 +7,7 @@ import pytest
 
 from flow_process import write_flow
 from heliograph.errors import Problem
-from heliograph.flow.definition.flow_loading import load_flow
+from heliograph.flow.loading.flow_loading import load_flow
 from heliograph.pipeline.flows import processing
 from heliograph.pipeline.flows.deploying import check_deployable
 from heliograph.pipeline.flows.effect_rows import END

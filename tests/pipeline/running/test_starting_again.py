@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from heliograph.client.problems import ConnectionLost
+from heliograph.client.errors import ConnectionLost
 from heliograph.errors import Problem
-from heliograph.log.streams.remote_pages import Unreachable
+from heliograph.log.errors import ServerUnreachable
 from heliograph.pipeline.running import run
 from heliograph.pipeline.running.pipeline import Pipeline
 from heliograph.pipeline.running.run import run_pipeline
@@ -60,7 +60,7 @@ def pipeline(serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
     )
 
 
-@pytest.mark.parametrize("away", [Unreachable, ConnectionLost])
+@pytest.mark.parametrize("away", [ServerUnreachable, ConnectionLost])
 def test_a_server_that_is_away_at_a_restart_is_waited_for(
     pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch, away: type[Problem]
 ) -> None:
@@ -73,12 +73,12 @@ def test_a_server_that_is_away_at_a_restart_is_waited_for(
 
 
 def test_a_server_that_stays_away_is_given_up(pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run, "start_job", Starts(Query("it has failed"), *[Unreachable("it is away")] * 9))
+    monkeypatch.setattr(run, "start_job", Starts(Query("it has failed"), *[ServerUnreachable("it is away")] * 9))
     with pytest.raises(Problem, match=r"it is away \(6 failures in a row; the pipeline gives up\)"):
         run_pipeline(pipeline, threading.Event())
 
 
-@pytest.mark.parametrize("problem", [Unreachable("it is away"), Problem("a mistake in the job")])
+@pytest.mark.parametrize("problem", [ServerUnreachable("it is away"), Problem("a mistake in the job")])
 def test_what_is_wrong_at_the_first_start_is_told_at_once(
     pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch, problem: Problem
 ) -> None:

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from heliograph.log import kinds
+from heliograph.log import log_kinds
 from heliograph.log.cursor import Cursor
-from heliograph.log.group import Group
-from heliograph.log.messages import Messages, Receivers, encode_messages
+from heliograph.log.group import RecordGroup
+from heliograph.log.messages import Receivers, UniformMessages, encode_uniform_messages
 from heliograph.log.mixed_messages import encode_mixed_messages
 from heliograph.log.record import frame
 from log.test_mixed_messages import mixed
@@ -77,12 +77,12 @@ def log_of(runs: Sequence[Run | Mix | Together], first: int = 0) -> bytes:
 def record_of(run: Run | Mix | Together, offset: int) -> tuple[bytes, ...]:
     """One record; other receivers have other offsets."""
     if isinstance(run, Together):
-        group = Group(run.time, 0)
+        group = RecordGroup(run.time, 0)
         for record in run.records:
             group.add_messages([Cursor(CURSOR)], _body_of(record, offset), record.number)
             offset += record.number if CURSOR in record.cursors else 0
-        return frame(kinds.GROUP, group.pieces, 0, group.count, run.time)[0]
-    return frame(kinds.MESSAGES, _body_of(run, offset), 0, run.number, run.time)[0]
+        return frame(log_kinds.GROUP, group.pieces, 0, group.count, run.time)[0]
+    return frame(log_kinds.MESSAGES, _body_of(run, offset), 0, run.number, run.time)[0]
 
 
 def _body_of(run: Run | Mix, offset: int) -> tuple[bytes, bytes]:
@@ -94,7 +94,7 @@ def _body_of(run: Run | Mix, offset: int) -> tuple[bytes, bytes]:
         return encode_mixed_messages(packets, receivers), packets.data
     head = b"\x32" + len(run.topic.encode()).to_bytes(2, "big") + run.topic.encode() + b"\0\0"
     data = b"".join([head + payload for payload in run.payloads])
-    messages = Messages(
+    messages = UniformMessages(
         topic=run.topic.encode(),
         data=data,
         number=len(run.payloads),
@@ -109,4 +109,4 @@ def _body_of(run: Run | Mix, offset: int) -> tuple[bytes, bytes]:
         publisher=0,
         expires=run.expires,
     )
-    return encode_messages(messages, receivers), data
+    return encode_uniform_messages(messages, receivers), data

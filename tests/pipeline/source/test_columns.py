@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.errors import Problem
-from heliograph.log import kinds
-from heliograph.log.buffer_pool import Room
+from heliograph.log import log_kinds
+from heliograph.log.buffer_pool import BufferPool
 from heliograph.log.messages import Receivers
 from heliograph.log.queue_messages import QueueMessages, encode_queue_messages
 from heliograph.log.record import frame
-from heliograph.log.streams.stream_block import Block, block_of
+from heliograph.log.streams.stream_block import StreamBlock, block_of
 from heliograph.log.streams.stream_span import span_at
 from heliograph.mqtt import encode_properties
 from heliograph.pipeline.source import gathering
@@ -85,9 +85,9 @@ def anything(draw: st.DrawFn, most: int) -> list[Run | Mix | Together]:
 class ColumnsOfBlocks(Columns):
     """What becomes of some blocks that are gathered for one batch, as far as it is told by all of their rows."""
 
-    def of(self, blocks: list[Block], first: int, end: int) -> pa.RecordBatch | None:
+    def of(self, blocks: list[StreamBlock], first: int, end: int) -> pa.RecordBatch | None:
         batches, offset = [], first
-        for records in gathered(iter(blocks), first, end, Room(0), copying=self.all_wanted):
+        for records in gathered(iter(blocks), first, end, BufferPool(0), copying=self.all_wanted):
             batches.append(self.batch(records, offset, end))
             offset = records.next
         whole = [batch for batch in batches if batch is not None]
@@ -101,7 +101,7 @@ def columns(wanted: Wanted = EVERYTHING, names: list[str] | None = None) -> Colu
     return ColumnsOfBlocks("plant", 3, schema, wanted)
 
 
-def one_by_one(block: Block, first: int, end: int) -> list[dict[str, Any]]:
+def one_by_one(block: StreamBlock, first: int, end: int) -> list[dict[str, Any]]:
     """The rows that a block is, message by message."""
     rows = []
     for place in block:
@@ -162,7 +162,7 @@ def test_several_blocks_are_the_same_as_one(several: list[list[Run | Mix | Toget
     blocks, offset = [], 0
     for some in several:
         data = log_of(some, offset)
-        found = block_of(data, 0, CURSOR, offset, total) if offset < total else Block(b"")
+        found = block_of(data, 0, CURSOR, offset, total) if offset < total else StreamBlock(b"")
         if len(found):
             blocks.append(found)
             offset = found.next
@@ -258,7 +258,7 @@ def test_a_message_of_amqp_has_its_own_identifier_and_the_queue_for_answers() ->
 def test_records_of_queues_are_not_taken_for_those_of_a_stream() -> None:
     messages = QueueMessages.of([b"message"], [4], [0])
     body = encode_queue_messages(messages, Receivers((CURSOR,), (0,), (0,)))
-    data = b"".join(frame(kinds.MESSAGES, (body, messages.data), 0, 1, 1)[0])
+    data = b"".join(frame(log_kinds.MESSAGES, (body, messages.data), 0, 1, 1)[0])
     with pytest.raises(Problem, match=r"MQTT packets \(forms 1 and 3\) in a stream, found form 2"):
         columns().of([block_of(data, 0, CURSOR, 0, 1)], 0, 1)
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from heliograph.log.buffer_pool import Room
+from heliograph.log.buffer_pool import BufferPool
+from heliograph.log.errors import ServerUnreachable
 from heliograph.log.streams import remote_stream_reader
-from heliograph.log.streams.remote_pages import Unreachable
 from heliograph.log.streams.remote_stream_reader import RemoteStreamReader
 from heliograph.log.streams.stream_reader import StreamReader
 from heliograph.pipeline.source import access
@@ -126,7 +126,7 @@ def test_a_task_says_for_how_long_it_has_waited(
 ) -> None:
     plant = away(server, tmp_path)
     monkeypatch.setattr(access, "PATIENCE", 0.5)
-    with pytest.raises(Unreachable, match=r"the server cannot be reached: .*; it was waited for, 0.5 seconds"):
+    with pytest.raises(ServerUnreachable, match=r"the server cannot be reached: .*; it was waited for, 0.5 seconds"):
         offsets(plant, 5, 20)
 
 
@@ -146,7 +146,7 @@ def test_an_answer_that_nobody_wants_any_more_is_not_taken_for_another(
     plant = Plant(server, tmp_path / "data")
     plant.publish_numbers(20, 400)
     with RemoteStreamReader(plant.url, "plant") as reader:
-        first = next(reader.blocks(0, 0, 400, 4096, Room(1 << 20)))
+        first = next(reader.blocks(0, 0, 400, 4096, BufferPool(1 << 20)))
         assert first.next < 400
         assert reader.latest(0) == 400
         assert next(reader.blocks(0, 100, 101)).firsts[0] <= 100
@@ -159,7 +159,7 @@ def test_a_connection_that_is_lost_between_two_blocks_is_made_again(
     plant = Plant(server, tmp_path / "data")
     plant.publish_numbers(20, 400)
     with RemoteStreamReader(plant.url, "plant") as reader:
-        blocks = reader.blocks(0, 0, 400, 4096, Room(1 << 20))
+        blocks = reader.blocks(0, 0, 400, 4096, BufferPool(1 << 20))
         assert next(blocks).next < 400
         reader._connection.sock.shutdown(socket.SHUT_RDWR)
         assert [block.next for block in blocks][-1] == 400

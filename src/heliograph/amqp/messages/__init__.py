@@ -33,8 +33,8 @@ from heliograph.amqp.messages.message import (
     decode_message,
     encode_message,
 )
+from heliograph.amqp.messages.message_reading import read
 from heliograph.amqp.messages.peek import Peeked, address_at, peek_run, with_durable_and_priority, with_header
-from heliograph.amqp.messages.reading import read
 from heliograph.amqp.messages.section_reading import (
     BODY,
     SURELY_FEW_ENTRIES,
@@ -44,6 +44,15 @@ from heliograph.amqp.messages.section_reading import (
     message_annotations,
     properties,
     too_many_entries,
+)
+from heliograph.amqp.messages.section_writing import (
+    annotations_of,
+    fields_of,
+    group_of,
+    header_of,
+    kinds_only,
+    properties_of,
+    text_field,
 )
 from heliograph.amqp.messages.sections import (
     ABSOLUTE_EXPIRY_TIME,
@@ -81,15 +90,6 @@ from heliograph.amqp.messages.sections import (
 )
 from heliograph.amqp.messages.template import Template
 from heliograph.amqp.messages.value_reading import UNREADABLE, read_value
-from heliograph.amqp.messages.writing import (
-    annotations_of,
-    fields_of,
-    group_of,
-    header_of,
-    kinds_only,
-    properties_of,
-    text_field,
-)
 
 __all__ = [
     "ABSOLUTE_EXPIRY_TIME",

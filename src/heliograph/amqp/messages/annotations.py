@@ -7,10 +7,10 @@ writes the kinds of JMS. What they stand for in MQTT is in `heliograph.mapping`.
 from struct import Struct
 from typing import Any, Final
 
-from heliograph.amqp.encoding import encode
+from heliograph.amqp.codec.encoding import encode
+from heliograph.amqp.codec.values import Symbol
 from heliograph.amqp.messages.section_reading import annotations_of
 from heliograph.amqp.messages.sections import MESSAGE_ANNOTATIONS_START
-from heliograph.amqp.values import Symbol
 
 # When a message may be delivered.
 DELIVERY_PREFIX: Final = "x-opt-delivery-"

@@ -10,10 +10,13 @@ from struct import Struct
 from struct import error as StructError  # noqa: N812 - it is a class
 from typing import Any, NamedTuple
 
-from heliograph.amqp.decoding import decode
-from heliograph.amqp.encoding import encode
+from heliograph.amqp.codec.decoding import decode
+from heliograph.amqp.codec.encoding import encode
+from heliograph.amqp.codec.values import Symbol
 from heliograph.amqp.errors import DecodeError
-from heliograph.amqp.messages import jms_kinds, reading, writing
+from heliograph.amqp.messages import jms_kinds
+from heliograph.amqp.messages import message_reading as reading
+from heliograph.amqp.messages import section_writing as writing
 from heliograph.amqp.messages.annotations import JMS_DESTINATION_KIND, JMS_MESSAGE_KIND
 from heliograph.amqp.messages.message import Data, Sequence, Value
 from heliograph.amqp.messages.sections import (
@@ -26,7 +29,6 @@ from heliograph.amqp.messages.sections import (
     PROPERTIES_START,
     VALUE_START,
 )
-from heliograph.amqp.values import Symbol
 
 TEXT = "text"
 BYTES = "bytes"

@@ -4,9 +4,11 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any
 
-from heliograph.amqp.composite import resolve
-from heliograph.amqp.decoding import decode
-from heliograph.amqp.encoding import encode
+from heliograph.amqp.codec.composite import resolve
+from heliograph.amqp.codec.decoding import decode
+from heliograph.amqp.codec.encoding import encode
+from heliograph.amqp.codec.performatives import Declare, Discharge
+from heliograph.amqp.codec.values import Described, Symbol
 from heliograph.amqp.errors import DecodeError
 from heliograph.amqp.messages.sections import (
     APPLICATION_PROPERTIES,
@@ -31,8 +33,6 @@ from heliograph.amqp.messages.sections import (
     Header,
     Properties,
 )
-from heliograph.amqp.performatives import Declare, Discharge
-from heliograph.amqp.values import Described, Symbol
 
 
 @dataclass(slots=True)

@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from heliograph.amqp.decoding import decode
+from heliograph.amqp.codec.decoding import decode
+from heliograph.amqp.codec.values import Described
 from heliograph.amqp.errors import DecodeError, InvalidField
 from heliograph.amqp.messages.annotations import DELIVERY_DELAY, DELIVERY_PREFIX, DELIVERY_TIME
 from heliograph.amqp.messages.sections import (
@@ -25,7 +26,6 @@ from heliograph.amqp.messages.sections import (
     Header,
     section_start,
 )
-from heliograph.amqp.values import Described
 
 
 class Peeked(NamedTuple):

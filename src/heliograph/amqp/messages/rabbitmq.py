@@ -6,7 +6,7 @@ such a message. A shovel does not: it makes application properties of the header
 that are no text.
 """
 
-from heliograph.amqp.decoding import decode
+from heliograph.amqp.codec.decoding import decode
 from heliograph.amqp.errors import DecodeError
 from heliograph.amqp.messages.message import Data, Message, decode_message
 from heliograph.amqp.messages.sections import APPLICATION_PROPERTIES_START

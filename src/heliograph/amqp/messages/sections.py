@@ -5,7 +5,7 @@ What reads or writes bytes of messages takes descriptors and positions of fields
 
 from typing import Any, Final
 
-from heliograph.amqp.composite import (
+from heliograph.amqp.codec.composite import (
     ANYTHING,
     BINARY,
     BOOLEAN,

@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from heliograph.amqp.encoding import encode
-from heliograph.amqp.messages import jms_kinds, writing
+from heliograph.amqp.codec.encoding import encode
+from heliograph.amqp.messages import jms_kinds
+from heliograph.amqp.messages import section_writing as writing
 from heliograph.amqp.messages.encoded import opening_of
 from heliograph.amqp.messages.sections import APPLICATION_PROPERTIES_START, PROPERTIES_START
 

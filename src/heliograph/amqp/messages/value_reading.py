@@ -9,7 +9,7 @@ from struct import Struct
 from typing import Any
 from uuid import UUID
 
-from heliograph.amqp.decoding import DEEPEST
+from heliograph.amqp.codec.decoding import DEEPEST
 
 UNREADABLE = (IndexError, ValueError, struct.error)
 """What is raised for bytes that make no sense."""

@@ -22,12 +22,12 @@ from heliograph.broker.amqp.dynamic_nodes import is_model, new_queue_after, new_
 from heliograph.broker.amqp.filters import read_filters
 from heliograph.broker.amqp.incoming import Incoming
 from heliograph.broker.amqp.outgoing import Outgoing
-from heliograph.broker.amqp.places import Relay, find_place, find_queue
 from heliograph.broker.amqp.publishing import Topic
 from heliograph.broker.amqp.putting import Place
 from heliograph.broker.amqp.states import error_of
+from heliograph.broker.amqp.targets import Relay, find_place, find_queue
 from heliograph.broker.amqp.transactions import Coordination
-from heliograph.broker.queues.definition import LONGEST_MESSAGE
+from heliograph.broker.core.queue_definition import LONGEST_MESSAGE
 from heliograph.broker.queues.queue import Queue
 from heliograph.broker.queues.refusal import Refused
 from heliograph.errors import Problem

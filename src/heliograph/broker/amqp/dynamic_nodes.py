@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from heliograph.amqp import Link
 from heliograph.broker.amqp.addresses import TEMPORARY_TOPICS
-from heliograph.broker.queues.definition import TEMPORARY_MODEL, Kind, is_queue_name
+from heliograph.broker.core.queue_definition import TEMPORARY_MODEL, Kind, is_queue_name
 from heliograph.broker.queues.queue import Queue
 from heliograph.broker.queues.refusal import NoSuchQueue
 
 if TYPE_CHECKING:
     from heliograph.broker.amqp.connection import AmqpConnection
-    from heliograph.broker.core.broker import Broker
+    from heliograph.broker.broker import Broker
 
 
 def new_temporary_queue(connection: "AmqpConnection", link: Link) -> Queue:

@@ -10,7 +10,7 @@ from heliograph.mapping import QUEUE_PREFIX, TOPIC_PREFIX
 
 if TYPE_CHECKING:
     from heliograph.broker.amqp.connection import AmqpConnection
-    from heliograph.broker.core.broker import Broker
+    from heliograph.broker.broker import Broker
 
 IDLE_TIMEOUT = 60_000
 """Milliseconds of silence after which a client is taken for dead; one that has nothing to say sends empty frames."""

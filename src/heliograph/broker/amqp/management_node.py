@@ -7,15 +7,15 @@ from uuid import UUID
 
 from heliograph.amqp import NULL, conditions, encode, encode_list
 from heliograph.amqp.messages import Message, Value, decode_message, encode_message
+from heliograph.broker.administration.management import carry_out, is_change
 from heliograph.broker.amqp.addresses import Kind, read_address
 from heliograph.broker.core.slices import Steps
-from heliograph.broker.queues.management import carry_out, is_change
 from heliograph.broker.queues.queue import Queue
 from heliograph.broker.queues.refusal import TAKEN, NoSuchQueue, Put, Refusal, Refused
 from heliograph.broker.queues.unit_of_work import Work
 
 if TYPE_CHECKING:
-    from heliograph.broker.core.broker import Broker
+    from heliograph.broker.broker import Broker
 
 _LARGEST = 64 << 10
 """Bytes of a request: none needs near as much, and to read a large one would hold everybody up."""

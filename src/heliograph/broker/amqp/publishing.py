@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from heliograph.broker.queues.publishing import publish_amqp
+from heliograph.broker.amqp.topics import publish_amqp
 from heliograph.broker.queues.refusal import Put, PutSteps
 from heliograph.broker.queues.unit_of_work import Work
 
 if TYPE_CHECKING:
-    from heliograph.broker.core.broker import Broker
+    from heliograph.broker.broker import Broker
 
 
 class Topic:

@@ -24,13 +24,13 @@ from heliograph.broker.amqp.filters import NO_LOCAL_CODE, SELECTOR_CODE, Filters
 from heliograph.broker.amqp.outgoing import Outgoing
 from heliograph.broker.amqp.states import error_of
 from heliograph.broker.amqp.subscription_names import SubscriptionName, name_to_forget, subscription_name
-from heliograph.broker.queues.definition import LONGEST_MESSAGE, QueueDefinition
+from heliograph.broker.core.queue_definition import LONGEST_MESSAGE, QueueDefinition
 from heliograph.broker.queues.queue import Queue
 from heliograph.broker.queues.refusal import NoSuchQueue, Refused
 
 if TYPE_CHECKING:
     from heliograph.broker.amqp.connection import AmqpConnection
-    from heliograph.broker.core.broker import Broker
+    from heliograph.broker.broker import Broker
 
 
 class Wanted(NamedTuple):

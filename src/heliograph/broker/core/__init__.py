@@ -1,1 +1,1 @@
-"""What all of the broker stands on: routes, streams, the turn, the store, memory, timers."""
+"""What all of the broker stands on, and what knows nothing of the rest: limits, memory, spans, topics, timers."""

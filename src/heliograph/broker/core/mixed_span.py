@@ -11,7 +11,7 @@ from itertools import accumulate
 from operator import add
 
 from heliograph.broker.core.span import Span
-from heliograph.log import LONGEST_HEAD, MixedMessages, name_start
+from heliograph.log import LONGEST_HEAD, MixedMessages, topic_start
 from heliograph.mqtt import decode_varint, write_ids
 
 __all__ = ["LONGEST_HEAD", "MixedSpan"]
@@ -52,7 +52,7 @@ class MixedSpan(Span):
         version5: bool,
         publishers: Sequence[int],
     ) -> None:
-        first = name_start(sizes[0])
+        first = topic_start(sizes[0])
         super().__init__(data[first : name_ends[0]], data, len(sizes), head=0, qos=qos, id_at=0, version5=version5)
         self.sizes = sizes
         self.name_ends = name_ends
@@ -184,7 +184,7 @@ def single_span(packet: bytes, name_end: int, head: int, qos: int, version5: boo
         assert length is not None
         properties = packet[length[1] : head]
     return Span(
-        packet[name_start(len(packet)) : name_end],
+        packet[topic_start(len(packet)) : name_end],
         packet,
         1,
         head=head,

@@ -7,7 +7,7 @@ from heliograph.broker.core.outlet import Outlet
 from heliograph.broker.core.slices import SLICE
 
 if TYPE_CHECKING:
-    from heliograph.broker.core.broker import Broker
+    from heliograph.broker.broker import Broker
 
 _LARGEST = 1 << 20
 

@@ -17,20 +17,20 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from heliograph.broker.core.mixed_span import MixedSpan
-from heliograph.broker.core.routes import Route
 from heliograph.broker.core.slices import Steps
 from heliograph.broker.core.span import Span
-from heliograph.broker.core.store import Store
-from heliograph.broker.core.subscription import ShareGroup, Subscription
 from heliograph.broker.delivery.log_delivery import LogDelivery
 from heliograph.broker.delivery.memory_delivery import MemoryDelivery
 from heliograph.broker.delivery.sending import too_large
-from heliograph.broker.delivery.window import Window
+from heliograph.broker.routing.routes import Route
 from heliograph.broker.sessions.session import Session
+from heliograph.broker.sessions.subscription import ShareGroup, Subscription
+from heliograph.broker.sessions.window import Window
+from heliograph.broker.storage.store import Store
 from heliograph.mqtt import PUBRELS, ack_run
 
 if TYPE_CHECKING:
-    from heliograph.broker.core.broker import Broker
+    from heliograph.broker.broker import Broker
 
 _SHARED_AT_ONCE = 100
 """Sharers, and messages that come back to them, that are seen to before others have their turn."""

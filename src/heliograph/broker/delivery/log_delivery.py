@@ -7,25 +7,33 @@ what a crash could take back. Whatever has to wait is read back from the log.
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from heliograph.broker.core import record_kinds as facts
 from heliograph.broker.core.mixed_span import MixedSpan
-from heliograph.broker.core.record_kinds import Move
-from heliograph.broker.core.routes import Durable, Route
 from heliograph.broker.core.slices import SLICE
 from heliograph.broker.core.span import Span
-from heliograph.broker.core.subscription import ShareGroup, Subscription
 from heliograph.broker.delivery.memory_delivery import SHARERS_AT_ONCE
 from heliograph.broker.delivery.sending import Rendered, count_sent, packets_for, too_large
-from heliograph.broker.delivery.spool import Spool
-from heliograph.broker.delivery.window import Flight
+from heliograph.broker.routing.routes import Durable, Route
 from heliograph.broker.sessions.session import Session
-from heliograph.broker.sessions.session_recovery import revived_span
+from heliograph.broker.sessions.spool import Spool
+from heliograph.broker.sessions.subscription import ShareGroup, Subscription
+from heliograph.broker.sessions.window import Flight
+from heliograph.broker.storage import record_kinds as facts
+from heliograph.broker.storage.record_kinds import Move
+from heliograph.broker.storage.session_recovery import revived_span
 from heliograph.errors import Problem
-from heliograph.log import MIXED_PACKETS, Cursor, Found, Record, decode_messages, decode_mixed_messages, form_of
+from heliograph.log import (
+    MIXED_PACKETS,
+    Cursor,
+    FoundRecord,
+    Record,
+    decode_mixed_messages,
+    decode_uniform_messages,
+    form_of,
+)
 
 if TYPE_CHECKING:
-    from heliograph.broker.core.broker import Broker
-    from heliograph.broker.core.store import Store
+    from heliograph.broker.broker import Broker
+    from heliograph.broker.storage.store import Store
 
 
 _PUMPED_AT_ONCE = 100
@@ -244,7 +252,7 @@ class LogDelivery:
                 self._send_stored(subscription, span, found.first, lo, hi)
         return True
 
-    def _next(self, subscription: Subscription, spool: Spool) -> Found | None:
+    def _next(self, subscription: Subscription, spool: Spool) -> FoundRecord | None:
         try:
             found = spool.next()
         except Problem as problem:
@@ -302,7 +310,7 @@ class LogDelivery:
         return True
 
 
-def span_in(store: "Store", spool: Spool, found: Found) -> Span:
+def span_in(store: "Store", spool: Spool, found: FoundRecord) -> Span:
     """The span of a record; one that is sent in several parts is decoded once."""
     if spool.span is None or spool.span[0] != found.record.position:
         spool.span = found.record.position, _span_of(store, found.record)
@@ -312,4 +320,4 @@ def span_in(store: "Store", spool: Spool, found: Found) -> Span:
 def _span_of(store: "Store", record: Record) -> Span:
     if form_of(record.body) == MIXED_PACKETS:
         return MixedSpan.of(decode_mixed_messages(record.body, record.count))
-    return revived_span(decode_messages(record.body, record.count), store.clock)
+    return revived_span(decode_uniform_messages(record.body, record.count), store.clock)

@@ -5,15 +5,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from heliograph.broker.core.mixed_span import MixedSpan
-from heliograph.broker.core.routes import WIDE, Route
 from heliograph.broker.core.span import Span
-from heliograph.broker.core.subscription import ShareGroup, Subscription
-from heliograph.broker.delivery.buffer import Buffer, Waiting, cut_packets
 from heliograph.broker.delivery.sending import Rendered, count_sent, packets_for, too_large
+from heliograph.broker.routing.routes import WIDE, Route
+from heliograph.broker.sessions.buffer import Buffer, Waiting, cut_packets
 from heliograph.broker.sessions.session import Session
+from heliograph.broker.sessions.subscription import ShareGroup, Subscription
 
 if TYPE_CHECKING:
-    from heliograph.broker.core.broker import Broker
+    from heliograph.broker.broker import Broker
 
 SHARERS_AT_ONCE = 100
 """Sharers that get something of a span in one turn: of a large group some, and the others of the next one."""

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 from heliograph.broker.core.outlet import Outlet
 from heliograph.broker.core.span import Span
-from heliograph.broker.core.subscription import Subscription
+from heliograph.broker.sessions.subscription import Subscription
 
 if TYPE_CHECKING:
-    from heliograph.broker.core.broker import Broker
+    from heliograph.broker.broker import Broker
 
 _TOPIC_ALIAS = b"\x23"
 _ANY_ALIAS = _TOPIC_ALIAS + b"\0\0"

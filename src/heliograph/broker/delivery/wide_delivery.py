@@ -12,19 +12,19 @@ from heliograph.broker.core.outlet import Outlet
 from heliograph.broker.core.published import Published
 from heliograph.broker.core.slices import ENOUGH, Steps
 from heliograph.broker.core.span import Span
-from heliograph.broker.core.streams import Stream
-from heliograph.broker.core.subscription import ShareGroup, Subscription
 from heliograph.broker.mqtt.subscribing import send_retained_first
-from heliograph.broker.queues.bindings import Binding
+from heliograph.broker.routing.bindings import Binding
 from heliograph.broker.sessions.session import Session
+from heliograph.broker.sessions.subscription import ShareGroup, Subscription
+from heliograph.broker.storage.streams import Stream
 from heliograph.mqtt import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from heliograph.broker.core.broker import Broker
-    from heliograph.broker.core.routes import Receiver, Route
+    from heliograph.broker.broker import Broker
     from heliograph.broker.delivery.sending import Rendered
+    from heliograph.broker.routing.routes import Receiver, Route
 
 _AT_ONCE = 200
 WORTH_COPYING = 64 << 10

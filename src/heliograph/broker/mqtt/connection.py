@@ -7,21 +7,21 @@ it has a session, and *ended* after that. Only an open one takes packets other t
 from enum import Enum
 from functools import partial
 
+from heliograph.broker.broker import Broker
 from heliograph.broker.core.authentication import Gate
-from heliograph.broker.core.broker import Broker
 from heliograph.broker.core.memory import Hold
 from heliograph.broker.core.outlet import Outlet
-from heliograph.broker.core.routes import Route
 from heliograph.broker.core.slices import SLICE, Steps
-from heliograph.broker.core.subscription import Subscription
 from heliograph.broker.core.timers import Timer
+from heliograph.broker.delivery.batching import Gathering
+from heliograph.broker.delivery.packet_fitting import Answer, fit
 from heliograph.broker.delivery.sending import answer
 from heliograph.broker.mqtt import handshake, receipts
-from heliograph.broker.mqtt.batching import Gathering
 from heliograph.broker.mqtt.inbound import forward, note_received, take_span, take_straight
-from heliograph.broker.mqtt.packet_fitting import Answer, fit
 from heliograph.broker.mqtt.subscribing import subscribe, unsubscribe
+from heliograph.broker.routing.routes import Route
 from heliograph.broker.sessions.session import Session
+from heliograph.broker.sessions.subscription import Subscription
 from heliograph.common.pieces import Pieces
 from heliograph.mqtt import (
     Properties,

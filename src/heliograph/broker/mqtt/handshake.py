@@ -4,12 +4,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from heliograph.broker.core.topics import is_reserved
-from heliograph.broker.mqtt.packet_fitting import fit
+from heliograph.broker.delivery.packet_fitting import fit
 from heliograph.broker.sessions.session import FOR_EVER, session_cost
 from heliograph.mqtt import ConnAck, Connect, Properties, Reason, Subscription, split_share
 
 if TYPE_CHECKING:
-    from heliograph.broker.core.broker import Broker
+    from heliograph.broker.broker import Broker
     from heliograph.broker.mqtt.connection import Connection
 
 _NO_LIMIT = 65535

@@ -9,18 +9,18 @@ The price of a message is then a share of the price of its run.
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from heliograph.broker.core.broker import Broker
+from heliograph.broker.broker import Broker
 from heliograph.broker.core.published import Published
-from heliograph.broker.core.routes import Route
 from heliograph.broker.core.slices import Steps
 from heliograph.broker.core.span import Span, carried_properties
-from heliograph.broker.core.subscription import Subscription
 from heliograph.broker.core.topics import is_reserved
+from heliograph.broker.delivery.answers import acknowledge
+from heliograph.broker.delivery.batching import LARGEST
+from heliograph.broker.delivery.publishing_rules import as_a_whole, not_at_present, note_taken
 from heliograph.broker.delivery.wide_delivery import in_parts
-from heliograph.broker.mqtt.answers import acknowledge
-from heliograph.broker.mqtt.batching import LARGEST
-from heliograph.broker.mqtt.identifier_set import IdentifierSet
-from heliograph.broker.mqtt.publishing import as_a_whole, not_at_present, note_taken
+from heliograph.broker.routing.routes import Route
+from heliograph.broker.sessions.identifier_set import IdentifierSet
+from heliograph.broker.sessions.subscription import Subscription
 from heliograph.common.bounded_dict import BoundedDict
 from heliograph.mqtt import (
     Ids,

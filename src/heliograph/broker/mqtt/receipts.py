@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from heliograph.broker.core import record_kinds as facts
-from heliograph.broker.core.record_kinds import Move
 from heliograph.broker.delivery.sending import answer
-from heliograph.broker.delivery.window import Settled
 from heliograph.broker.sessions.session import Session
+from heliograph.broker.sessions.window import Settled
+from heliograph.broker.storage import record_kinds as facts
+from heliograph.broker.storage.record_kinds import Move
 from heliograph.mqtt import (
     PUBACKS,
     PUBCOMPS,

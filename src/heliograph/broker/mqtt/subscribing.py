@@ -6,15 +6,15 @@ packet waits until it is done; nobody else does.
 
 from typing import TYPE_CHECKING
 
-from heliograph.broker.core.routes import Route
 from heliograph.broker.core.slices import WAIT, Steps
-from heliograph.broker.core.subscription import Subscription
 from heliograph.broker.mqtt.handshake import as_a_bridge_wants
+from heliograph.broker.routing.routes import Route
 from heliograph.broker.sessions.session import Session
+from heliograph.broker.sessions.subscription import Subscription
 from heliograph.mqtt import Reason, encode, packets, read_subscribe, read_unsubscribe
 
 if TYPE_CHECKING:
-    from heliograph.broker.core.broker import Broker
+    from heliograph.broker.broker import Broker
     from heliograph.broker.mqtt.connection import Connection
 
 

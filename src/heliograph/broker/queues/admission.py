@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from heliograph.amqp.messages import SURELY_FEW_ENTRIES, Peeked, peek_run, too_many_entries, with_durable_and_priority
+from heliograph.broker.core.queue_definition import STANDARD_PRIORITY, QueueDefinition
 from heliograph.broker.queues import refusal
-from heliograph.broker.queues.definition import STANDARD_PRIORITY, QueueDefinition
 from heliograph.broker.queues.entry import ENTRY_COST, NOT_PERSISTENT, NOT_STORED, Entry, cost_of
 from heliograph.broker.queues.refusal import Refusal
 

@@ -18,14 +18,14 @@ from heliograph.broker.queues.entry import Entry, cost_of
 from heliograph.broker.queues.queue_storage import Memory, Shelf
 from heliograph.log import (
     Chunk,
-    Ledger,
+    MessageLog,
     QueueMessages,
     Record,
     decode_queue_messages,
-    kinds,
-    message_alone,
+    log_kinds,
     receivers_of,
     records_in,
+    single_queue_message,
 )
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ _AT_ONCE = 500
 class Loading:
     """One way through the log, for all queues that nobody has looked into. Messages must not be moved meanwhile."""
 
-    def __init__(self, ledger: Ledger, memory: Memory, queues: "Iterable[Queue]") -> None:
+    def __init__(self, ledger: MessageLog, memory: Memory, queues: "Iterable[Queue]") -> None:
         self.wanted: dict[Queue, None] = {}
         """Those into which somebody wants to look."""
         self._ledger = ledger
@@ -78,7 +78,7 @@ class Loading:
         for records in _records(self._ledger, [shelf for _, shelf in self._shelves.values()]):
             for record in records:
                 # There may be as many records as messages, and then this is what counts.
-                alone = message_alone(record.body) if record.count == 1 else None
+                alone = single_queue_message(record.body) if record.count == 1 else None
                 if alone is not None:
                     self._take_alone(record, *alone)
                 else:
@@ -206,7 +206,7 @@ class _Found:
             yield heapq.heappop(delayed)[2]
 
 
-def _records(ledger: Ledger, shelves: Sequence[Shelf]) -> Iterator[Iterator[Record]]:
+def _records(ledger: MessageLog, shelves: Sequence[Shelf]) -> Iterator[Iterator[Record]]:
     """The records of messages in all parts of the log that these need, each once, some at a time."""
     safe = ledger.safe
     for start, end in _regions(shelves):
@@ -215,7 +215,7 @@ def _records(ledger: Ledger, shelves: Sequence[Shelf]) -> Iterator[Iterator[Reco
             records = ledger.reader.read(position, _READ_AT_ONCE, end, gaps=True)
             if not records:
                 break
-            yield (one for record in records for one in records_in(record) if one.kind == kinds.MESSAGES)
+            yield (one for record in records for one in records_in(record) if one.kind == log_kinds.MESSAGES)
             position = records[-1].end
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from heliograph.broker.core.queue_definition import Order, QueueDefinition
 from heliograph.broker.core.slices import ENOUGH, Steps
 from heliograph.broker.queues import dead_letters, refusal
 from heliograph.broker.queues.admission import admit
@@ -11,7 +12,6 @@ from heliograph.broker.queues.browsing import browse
 from heliograph.broker.queues.consumer import Consumer, Selector
 from heliograph.broker.queues.consumers import Consumers
 from heliograph.broker.queues.correlation import CorrelationIndex
-from heliograph.broker.queues.definition import Order, QueueDefinition
 from heliograph.broker.queues.entry import (
     GONE,
     IN_WORK,

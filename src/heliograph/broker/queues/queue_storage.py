@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from heliograph.broker.core.memory import Account
 from heliograph.broker.queues.entry import PENDING, WAITING, Entry
 from heliograph.errors import Problem
-from heliograph.log import Cursor, CursorReading, QueueMessages, decode_queue_messages
+from heliograph.log import Cursor, CursorReader, QueueMessages, decode_queue_messages
 
 if TYPE_CHECKING:
     from heliograph.broker.queues.queue_writes import QueueWrites
@@ -63,7 +63,7 @@ class Shelf:
         """Offsets before this one are safe, and anybody may have them."""
         self._writes = writes
         self._memory = memory
-        self._reading: CursorReading | None = None
+        self._reading: CursorReader | None = None
         self._record: tuple[int, QueueMessages] | None = None
 
     @property
@@ -121,12 +121,12 @@ class Shelf:
     def fetch(self, entries: Sequence[Entry]) -> None:
         """Read the payloads of messages that are safe, and not in memory; a Problem if the log does not have them."""
         if self._reading is None:
-            self._reading = self._writes.ledger.reading(self.cursor)
+            self._reading = self._writes.ledger.cursor_reader(self.cursor)
         for entry in sorted(entries, key=_offset_of) if len(entries) > 1 else entries:
             entry.payload = self._read(self._reading, entry.offset)
             self._memory.add(entry.size)
 
-    def _read(self, reading: CursorReading, offset: int) -> bytes:
+    def _read(self, reading: CursorReader, offset: int) -> bytes:
         found = reading.find(offset)
         if found is None:
             raise Problem(f"cursor {self.cursor.number}: message {offset} is not safe, but somebody wants it")

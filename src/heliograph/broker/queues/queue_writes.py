@@ -8,16 +8,16 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from heliograph.broker.core import record_kinds as facts
-from heliograph.broker.core.held_back import HeldBack
 from heliograph.broker.core.outlet import Outlet
 from heliograph.broker.queues.entry import Entry
-from heliograph.broker.queues.queue_record_kinds import DELIVERIES_ROW
+from heliograph.broker.storage import record_kinds as facts
+from heliograph.broker.storage.held_back import HeldBack
+from heliograph.broker.storage.queue_records import DELIVERIES_ROW
 from heliograph.log import Cursor, QueueMessages
 
 if TYPE_CHECKING:
-    from heliograph.broker.core.store import Store
     from heliograph.broker.queues.queue import Queue
+    from heliograph.broker.storage.store import Store
 
 _RECORD_SIZE = 256 << 10
 """Messages of one record are read back together: it does not get larger than this, unless one message is."""
@@ -125,7 +125,7 @@ class QueueWrites:
                 self.acknowledge(cursor, offsets)
             self._done.clear()
         if self._failed:
-            self.ledger.note(facts.DELIVERIES, *self._failed)
+            self.ledger.append_record(facts.DELIVERIES, *self._failed)
             self._failed.clear()
 
     def store(self, runs: Runs) -> None:

@@ -6,27 +6,33 @@ from contextlib import AbstractContextManager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from heliograph.broker.core import record_kinds as facts
 from heliograph.broker.core.memory import Account
+from heliograph.broker.core.queue_definition import (
+    DEAD_LETTER_QUEUE,
+    MOST_MESSAGES,
+    TEMPORARY_MODEL,
+    Kind,
+    QueueDefinition,
+)
 from heliograph.broker.core.slices import SLICE, Steps
 from heliograph.broker.queues import refusal
 from heliograph.broker.queues.admission import Pattern, admit, unfit_for_all
-from heliograph.broker.queues.definition import DEAD_LETTER_QUEUE, MOST_MESSAGES, TEMPORARY_MODEL, Kind, QueueDefinition
 from heliograph.broker.queues.entry import NOT_STORED, Entry, cost_of
 from heliograph.broker.queues.loading import Loading
 from heliograph.broker.queues.queue import Queue
-from heliograph.broker.queues.queue_record_kinds import DELIVERIES_ROW, QueueFacts, gone_fact, queue_fact
 from heliograph.broker.queues.queue_storage import Memory, Shelf
 from heliograph.broker.queues.queue_writes import QueueWrites, Runs
 from heliograph.broker.queues.refusal import STORED, TAKEN, NoSuchQueue, Put, Refusal, Refused
 from heliograph.broker.queues.statistics import WorkCounters
 from heliograph.broker.queues.unit_of_work import LIMIT, Work
+from heliograph.broker.storage import record_kinds as facts
+from heliograph.broker.storage.queue_records import DELIVERIES_ROW, QueueFacts, gone_fact, queue_fact
 from heliograph.errors import Problem
 
 if TYPE_CHECKING:
-    from heliograph.broker.core.broker import Broker
+    from heliograph.broker.broker import Broker
     from heliograph.broker.core.timers import Timer
-    from heliograph.log import Fact, Record
+    from heliograph.log import ApplicationRecord, Record
 
 _QUEUE_COST = 5_000
 """Bytes of memory that a queue takes, its name aside."""
@@ -149,9 +155,9 @@ class Queues:
 
     def _note(self, definition: QueueDefinition) -> None:
         if self.writes is not None and (fact := self._fact(definition)):
-            self.writes.ledger.note(*fact)
+            self.writes.ledger.append_record(*fact)
 
-    def _fact(self, definition: QueueDefinition) -> "Fact | None":
+    def _fact(self, definition: QueueDefinition) -> "ApplicationRecord | None":
         if definition.temporary and definition.kind is Kind.LOCAL:
             return None
         queue = self._queues.get(definition.name)
@@ -202,7 +208,7 @@ class Queues:
             raise Refused(refusal.PRECONDITION, f"queue {name} has {depth} messages")
         del self._definitions[name]
         if self.writes is not None and not (definition.temporary and definition.kind is Kind.LOCAL):
-            self.writes.ledger.note(*gone_fact(name))
+            self.writes.ledger.append_record(*gone_fact(name))
         if queue is not None:
             self._end(queue)  # its cursor goes last: there must never be a queue without the one it says it has
         return depth
@@ -449,7 +455,7 @@ class Queues:
 
     # Restarts
 
-    def all_facts(self) -> "Iterator[Fact]":
+    def all_facts(self) -> "Iterator[ApplicationRecord]":
         """All that the log has to know, messages aside; the broker may go on meanwhile."""
         for name in list(self._definitions):
             definition = self._definitions.get(name)

@@ -1,1 +1,1 @@
-"""Sessions of MQTT clients, and how they come back after a restart."""
+"""What is known of MQTT clients: sessions, their subscriptions, what waits for them and what is in flight to them."""

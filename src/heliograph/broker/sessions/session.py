@@ -5,10 +5,10 @@ from heliograph.broker.core.memory import Account, Hold
 from heliograph.broker.core.outlet import NOWHERE, Outlet
 from heliograph.broker.core.slices import Steps
 from heliograph.broker.core.span import Span
-from heliograph.broker.core.subscription import Subscription
 from heliograph.broker.core.timers import Timer
-from heliograph.broker.delivery.window import Settled, Window
-from heliograph.broker.mqtt.identifier_set import IdentifierSet
+from heliograph.broker.sessions.identifier_set import IdentifierSet
+from heliograph.broker.sessions.subscription import Subscription
+from heliograph.broker.sessions.window import Settled, Window
 from heliograph.mqtt import Will
 
 FOR_EVER = 0xFFFFFFFF

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 from heliograph.errors import Problem
-from heliograph.flow.definition.flow import FlowDefinition, NodeDefinition
-from heliograph.flow.engine.nodes.node_programs import MODULE_KINDS, labels_of, select_module
+from heliograph.flow.definition import FlowDefinition, NodeDefinition
+from heliograph.flow.engine.esql_programs import MODULE_KINDS, labels_of, select_module
 from heliograph.flow.language.esql.parsing import parse_program
 
 ERROR_TERMINALS = frozenset({"failure", "catch"})

@@ -10,44 +10,44 @@ from typing import TYPE_CHECKING
 from heliograph.common.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from heliograph.flow.engine.aggregation.sqlite_store import SqliteAggregationStore
-    from heliograph.flow.engine.aggregation.store import AggregationStore
-    from heliograph.flow.engine.backout import Backout
-    from heliograph.flow.engine.building import Building
-    from heliograph.flow.engine.compiled_flow import CompiledFlow, Observer, Refusals, compile_flow
-    from heliograph.flow.engine.database.databases import Databases
-    from heliograph.flow.engine.database.sources import DataSources
+    from heliograph.flow.engine.aggregation_store import AggregationStore
+    from heliograph.flow.engine.compilation import Compilation
+    from heliograph.flow.engine.compiled_flow import (
+        CompiledFlow,
+        Observer,
+        Refusals,
+        compile_flow,
+        tune_garbage_collection,
+    )
+    from heliograph.flow.engine.database.databases import Databases, DataSources
+    from heliograph.flow.engine.esql_programs import MODULE_KINDS, select_module, syntax_nodes
     from heliograph.flow.engine.exceptions import ExceptionRecord, FlowException
-    from heliograph.flow.engine.garbage import collect_seldom
+    from heliograph.flow.engine.input_node import Backout
     from heliograph.flow.engine.message import copy_root
     from heliograph.flow.engine.node import Timer
-    from heliograph.flow.engine.node_statistics import Statistics, measured
-    from heliograph.flow.engine.nodes.node_programs import MODULE_KINDS, everything, select_module
-    from heliograph.flow.engine.nodes.subscriptions import Subscription, SubscriptionRegistry
+    from heliograph.flow.engine.node_statistics import Statistics, measured_target
     from heliograph.flow.engine.outcome import DeadLetter, Effect, Outcome, Publish, Put, Respond, Result, WriteFile
-    from heliograph.flow.engine.resources import Resources
-    from heliograph.flow.engine.run import Assembly, Run, Target
+    from heliograph.flow.engine.run import Assembly, Resources, Run, Target
+    from heliograph.flow.engine.sqlite_aggregation import SqliteAggregationStore
+    from heliograph.flow.engine.subscriptions import Subscription, SubscriptionRegistry
 
 __getattr__ = lazy_names(
     __name__,
     {
-        "aggregation.sqlite_store": "SqliteAggregationStore",
-        "aggregation.store": "AggregationStore",
-        "backout": "Backout",
-        "building": "Building",
-        "compiled_flow": "CompiledFlow Observer Refusals compile_flow",
-        "database.databases": "Databases",
-        "database.sources": "DataSources",
+        "aggregation_store": "AggregationStore",
+        "compilation": "Compilation",
+        "compiled_flow": "CompiledFlow Observer Refusals tune_garbage_collection compile_flow",
+        "database.databases": "Databases DataSources",
+        "esql_programs": "MODULE_KINDS syntax_nodes select_module",
         "exceptions": "ExceptionRecord FlowException",
-        "garbage": "collect_seldom",
+        "input_node": "Backout",
         "message": "copy_root",
         "node": "Timer",
-        "node_statistics": "Statistics measured",
-        "nodes.node_programs": "MODULE_KINDS everything select_module",
-        "nodes.subscriptions": "Subscription SubscriptionRegistry",
+        "node_statistics": "Statistics measured_target",
         "outcome": "DeadLetter Effect Outcome Publish Put Respond Result WriteFile",
-        "resources": "Resources",
-        "run": "Assembly Run Target",
+        "run": "Assembly Resources Run Target",
+        "sqlite_aggregation": "SqliteAggregationStore",
+        "subscriptions": "Subscription SubscriptionRegistry",
     },
 )
 
@@ -57,7 +57,7 @@ __all__ = [
     "AggregationStore",
     "Assembly",
     "Backout",
-    "Building",
+    "Compilation",
     "CompiledFlow",
     "DataSources",
     "Databases",
@@ -81,10 +81,10 @@ __all__ = [
     "Target",
     "Timer",
     "WriteFile",
-    "collect_seldom",
     "compile_flow",
     "copy_root",
-    "everything",
-    "measured",
+    "measured_target",
     "select_module",
+    "syntax_nodes",
+    "tune_garbage_collection",
 ]

@@ -1,19 +1,19 @@
 """Compiled flows: a flow as a function on a batch of messages."""
 
+import gc
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from heliograph.errors import Problem
-from heliograph.flow.definition.flow import Connection, FlowDefinition, NodeDefinition
-from heliograph.flow.engine.building import Building
-from heliograph.flow.engine.entry import Entry
-from heliograph.flow.engine.node import Node, Timekeeper, Timer, joined
-from heliograph.flow.engine.node_statistics import measured as measured_target
+from heliograph.flow.definition import Connection, FlowDefinition, NodeDefinition
+from heliograph.flow.engine.compilation import Compilation
+from heliograph.flow.engine.input_node import InputNode
+from heliograph.flow.engine.node import Node, Timer, TimerNode, joined
+from heliograph.flow.engine.node_statistics import measured_target
 from heliograph.flow.engine.nodes.node_kinds import KINDS
 from heliograph.flow.engine.outcome import Outcome
-from heliograph.flow.engine.resources import Resources
-from heliograph.flow.engine.run import Target
+from heliograph.flow.engine.run import Resources, Target
 from heliograph.flow.formats.envelope import Envelope
 
 Refusals = Mapping[tuple[str, str], str]
@@ -32,8 +32,8 @@ class CompiledFlow:
         self.measured = measured
         self._observer = observer
         self._nodes = _linked(definition, measured, observer)
-        self._entries = {name: node for name, node in self._nodes.items() if isinstance(node, Entry)}
-        self._timekeepers = {name: node for name, node in self._nodes.items() if isinstance(node, Timekeeper)}
+        self._entries = {name: node for name, node in self._nodes.items() if isinstance(node, InputNode)}
+        self._timekeepers = {name: node for name, node in self._nodes.items() if isinstance(node, TimerNode)}
         self.inputs: Mapping[str, NodeDefinition] = {name: definition.nodes[name] for name in self._entries}
         """The nodes through which messages come in, by name: QueueInput, TopicInput, FileInput, HttpInput."""
         self.has_timers = bool(self._timekeepers)
@@ -64,7 +64,7 @@ class CompiledFlow:
         """Send on what has timed out. DONE: commit; BACKOUT: roll back, and it stays due."""
         return self._timekeepers[timer.node].expire(timer, now, resources, refusals)
 
-    def _entry(self, name: str) -> Entry:
+    def _entry(self, name: str) -> InputNode:
         entry = self._entries.get(name)
         if entry is None:
             raise Problem(f"Flow {self.definition.name} has no input {name}. It has: {', '.join(self._entries)}.")
@@ -90,8 +90,8 @@ def _compile(definition: FlowDefinition, measured: bool, observer: Observer | No
 
 def _linked(definition: FlowDefinition, measured: bool, observer: Observer | None) -> dict[str, Node]:
     """All nodes, each with what is connected to its terminals."""
-    building = Building(definition, observed=observer is not None)
-    nodes = {name: KINDS[node.type].build(node, building) for name, node in definition.nodes.items()}
+    compilation = Compilation(definition, observed=observer is not None)
+    nodes = {name: KINDS[node.type].build(node, compilation) for name, node in definition.nodes.items()}
 
     def target(connection: Connection) -> Target:
         accept = nodes[connection.target].input(connection.input)
@@ -107,5 +107,22 @@ def _linked(definition: FlowDefinition, measured: bool, observer: Observer | Non
         nodes[name].link({terminal: joined(targets) for terminal, targets in terminals.items()})
     for name, node in definition.nodes.items():
         if node.type == "Label":
-            building.labels[node.properties["label"] or name.rpartition(".")[2]] = target(Connection("", "", name))
+            compilation.labels[node.properties["label"] or name.rpartition(".")[2]] = target(Connection("", "", name))
     return nodes
+
+
+# Garbage collection in a process that runs flows.
+#
+# The tree of a message is a cycle, so only the collector frees it. It should run as soon as a few dozen messages may
+# have left their trees behind, while these are still in the processor's cache: to collect those of a whole batch at
+# once takes several times as long. Modules and compiled flows never become garbage, so they are frozen.
+
+_NEW, _YOUNG, _OLD = 1_000, 20, 50
+
+
+def tune_garbage_collection() -> None:
+    """Call this when a flow is ready: what is there now stays, and what comes and stays is looked at seldom."""
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(_NEW, _YOUNG, _OLD)

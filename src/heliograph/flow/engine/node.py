@@ -3,19 +3,16 @@
 A node has no state: threads share it. What belongs to a message is in the assembly and in the run.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import Any, Literal
 
-from heliograph.flow.definition.flow import NodeDefinition
+from heliograph.flow.definition import NodeDefinition
+from heliograph.flow.engine.compilation import Compilation
 from heliograph.flow.engine.exceptions import FLOW_TOO_DEEP, NODE_FAILED, ExceptionRecord, FlowException, record_of
 from heliograph.flow.engine.outcome import Outcome
-from heliograph.flow.engine.resources import Resources
-from heliograph.flow.engine.run import Assembly, Run, Target
-
-if TYPE_CHECKING:
-    from heliograph.flow.engine.building import Building
+from heliograph.flow.engine.run import Assembly, Resources, Run, Target
 
 
 class Node:
@@ -25,10 +22,10 @@ class Node:
     flow as a `FlowException`. A `FlowException` comes from behind the node and only passes through.
     """
 
-    def __init__(self, definition: NodeDefinition, building: "Building") -> None:
+    def __init__(self, definition: NodeDefinition, compilation: Compilation) -> None:
         self.name = definition.name
         self.type = definition.type
-        self.flow = building.flow
+        self.flow = compilation.flow
         self.failure: Target | None = None
 
     def link(self, terminals: Mapping[str, Target]) -> None:
@@ -92,7 +89,7 @@ class Timer:
     """Why it is sent on: another occasion finds nothing left to do, and the same one again does the same again."""
 
 
-class Timekeeper(Node):
+class TimerNode(Node):
     """A node with time-outs."""
 
     def due(self, now: datetime, resources: Resources) -> Sequence[Timer]:
@@ -104,3 +101,72 @@ class Timekeeper(Node):
     ) -> Outcome:
         """Send it on."""
         raise AssertionError
+
+
+# Kinds of nodes: their properties and terminals, so that a flow file can be checked before anything is compiled.
+
+REQUIRED: Any = object()
+"""The default of a property that has to be given."""
+
+PropertyType = Literal["text", "integer", "number", "boolean", "choice", "texts", "mapping", "file"]
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """One property: its type, its default, and what it is for."""
+
+    help: str
+    type: PropertyType = "text"
+    default: Any = ""
+    choices: tuple[str, ...] = ()
+    least: float | None = None
+    most: float | None = None
+    suffix: str = ""
+    """Of a file: how its name ends."""
+
+    @property
+    def required(self) -> bool:
+        """Whether it has to be given."""
+        return self.default is REQUIRED
+
+
+@dataclass(frozen=True, slots=True)
+class NodeKind:
+    """One type of nodes."""
+
+    name: str
+    help: str
+    build: Callable[[NodeDefinition, Compilation], Node]
+    properties: Mapping[str, Property] = field(default_factory=dict)
+    inputs: tuple[str, ...] = ("in",)
+    outputs: tuple[str, ...] = ("out", "failure")
+    optional_inputs: tuple[str, ...] = ()
+    """Input terminals that need no connection."""
+    check: Callable[[Mapping[str, Any]], Iterator[tuple[str, str]]] | None = None
+    """What is wrong with properties that are right one by one: the property, and a text."""
+
+    @property
+    def is_input(self) -> bool:
+        """Whether messages come into the flow here."""
+        return self.name.endswith("Input")
+
+
+def choice(help: str, *choices: str, default: str | None = None) -> Property:  # noqa: A002
+    """A property with a few values; the first is the default, unless another is named."""
+    return Property(help, "choice", choices[0] if default is None else default, choices)
+
+
+READING: Mapping[str, Property] = {
+    "domain": Property("The format of bodies (XML, XMLNS, XMLNSC, JSON, BLOB, MRM); what headers say comes first."),
+    "message_set": Property("The model, for domain MRM."),
+    "message_type": Property("The message in the model."),
+    "message_format": Property("The physical format in the model."),
+}
+"""How bodies are read."""
+
+TRANSACTION = choice(
+    "Whether puts belong to the unit of work: as the message that came in, always, or never.",
+    "automatic",
+    "yes",
+    "no",
+)

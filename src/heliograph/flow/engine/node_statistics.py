@@ -52,7 +52,7 @@ A = TypeVar("A")
 R = TypeVar("R", bound=_Run)
 
 
-def measured(node: str, target: Callable[[A, R], None]) -> Callable[[A, R], None]:
+def measured_target(node: str, target: Callable[[A, R], None]) -> Callable[[A, R], None]:
     """The same input terminal, counting into `Resources.statistics`."""
 
     def accept(assembly: A, run: R) -> None:

@@ -2,13 +2,9 @@
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING
 
+from heliograph.flow.engine.exceptions import ExceptionRecord
 from heliograph.flow.formats.envelope import Envelope
-
-if TYPE_CHECKING:
-    from heliograph.flow.engine.exceptions import ExceptionRecord
-
 
 # What a flow wants done outside. Output nodes only say it; the runner (or a test) does it, in this order.
 
@@ -125,9 +121,9 @@ class Outcome:
     result: Result
     effects: list[Effect]
     logged: list[LogEvent] = field(default_factory=list)
-    exception: "ExceptionRecord | None" = None
+    exception: ExceptionRecord | None = None
     """Why, if it is not done."""
     transactional: bool = True
     """Whether the message was taken in a unit of work (otherwise it is never given back)."""
-    handled: "tuple[ExceptionRecord, ...]" = ()
+    handled: tuple[ExceptionRecord, ...] = ()
     """Exceptions that a catch or failure path has taken."""

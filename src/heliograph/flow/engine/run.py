@@ -1,19 +1,50 @@
 """One message on its way through a flow: the assembly that nodes hand on, and what belongs to the whole run."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import blake2b
-from typing import TYPE_CHECKING
+from typing import Protocol
 from uuid import uuid4
 
+from heliograph.flow.engine.aggregation_store import AggregationStore
+from heliograph.flow.engine.exceptions import ExceptionRecord
 from heliograph.flow.engine.message import Message
+from heliograph.flow.engine.node_statistics import Statistics
 from heliograph.flow.engine.outcome import Effect, LogEvent
-from heliograph.flow.engine.resources import Resources
+from heliograph.flow.engine.subscriptions import SubscriptionRegistry
 from heliograph.flow.formats.envelope import Envelope
+from heliograph.flow.language.esql.database_access import DatabaseAccess
+from heliograph.flow.language.esql.evaluation import SharedVariables
 from heliograph.flow.tree import Element
 
-if TYPE_CHECKING:
-    from heliograph.flow.engine.exceptions import ExceptionRecord
+
+class Databases(DatabaseAccess, Protocol):
+    """The databases of one instance (`flow.database.Databases`)."""
+
+    def view(self, *, commit: bool = False, warnings_are_errors: bool = False) -> DatabaseAccess:
+        """How a node sees them: with changes that are committed at once, with warnings that are raised."""
+
+
+@dataclass(slots=True)
+class Resources:
+    """One for each instance (thread) of a flow; what instances share is inside."""
+
+    database: Databases | None = None
+    """Its changes are committed or rolled back by the runner."""
+    aggregation: AggregationStore | None = None
+    """State of aggregations; committed by the runner before the messages are, rolled back with them."""
+    subscriptions: SubscriptionRegistry | None = None
+    """Subscriptions of Publication nodes; one for all instances of a flow in a process."""
+    shared: SharedVariables = field(default_factory=SharedVariables)
+    """ESQL's SHARED variables; one for all instances of a flow in a process."""
+    trace: Callable[[str, str], None] | None = None
+    """Called with the destination (`user`, `log`, or a file's name) and the text of Trace nodes."""
+    statistics: Statistics | None = None
+    """Where a flow that was compiled with `measured=True` counts."""
+    properties: dict[str, str] = field(default_factory=dict)
+    """What ESQL sees of its surroundings: BrokerName, ExecutionGroupLabel, ..."""
+
 
 IDENTIFIER_LENGTH = 24
 
@@ -36,7 +67,7 @@ class Assembly:
         """The same with another local environment."""
         return Assembly(self.message, local_environment, self.exception_list)
 
-    def with_exception(self, record: "ExceptionRecord") -> "Assembly":
+    def with_exception(self, record: ExceptionRecord) -> "Assembly":
         """The same with the exception list of this exception."""
         return Assembly(self.message, self.local_environment, record.tree())
 
@@ -93,7 +124,7 @@ class Run:
         """Tell the operator."""
         self.logged.append(LogEvent(node, text, severity))
 
-    def handle(self, record: "ExceptionRecord") -> None:
+    def handle(self, record: ExceptionRecord) -> None:
         """Note that a path of the flow takes this exception."""
         self.handled = (*self.handled, record)
 

@@ -46,13 +46,13 @@ class JsonFormat:
         text = _decoded(data, part.text)
         top = Element(DATA)
         top.parent = part
-        part._children = [top]
+        part.loaded = [top]
         steps = _from_text(text, top) if len(text) > _SMALL else _from_value(text, top)
         for _ in steps:
-            top._open = part
+            top.pending = part
             yield
-        top._open = None
-        part._open = None
+        top.pending = None
+        part.pending = None
         yield
 
     def write(self, part: Part) -> bytes:
@@ -164,7 +164,7 @@ def _from_value(text: str, top: Element) -> Iterator[None]:
         return
     if isinstance(value, tuple | list):
         top.type, members = _members(value)
-        top._children = children = []
+        top.loaded = children = []
         for begin in range(0, len(members), _STEP):
             children += _elements(members[begin : begin + _STEP], top, 2, text)
             yield
@@ -177,7 +177,7 @@ def _from_text(text: str, top: Element) -> Iterator[None]:
     at = _blanks(text, 0).end()  # type: ignore[union-attr]
     if text.startswith(("{", "["), at):
         top.type = Json.OBJECT if text[at] == "{" else Json.ARRAY
-        top._children = []
+        top.loaded = []
         at = yield from _read_members(text, at + 1, top)
     else:
         value, at = _value(text, at)
@@ -191,7 +191,7 @@ def _read_members(text: str, at: int, top: Element) -> Generator[None, None, int
     """Make the members at the top, from behind its first mark; returns the place behind its last."""
     is_array = top.type == Json.ARRAY
     closing, name = "]" if is_array else "}", ITEM
-    children = top._children
+    children = top.loaded
     assert children is not None
     at = _blanks(text, at).end()  # type: ignore[union-attr]
     if text.startswith(closing, at):
@@ -239,7 +239,7 @@ def _elements(members: Any, parent: Element, depth: int, text: str) -> list[Elem
         if kind is tuple or kind is list:
             element = Element(name)
             element.type, below = _members(value)
-            element._children = _elements(below, element, depth + 1, text)
+            element.loaded = _elements(below, element, depth + 1, text)
         else:
             element = Element(name, value if kind is str else _scalar(value), Json.VALUE)
         element.parent = parent

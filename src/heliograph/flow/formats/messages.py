@@ -13,13 +13,14 @@ from typing import Any, NamedTuple, cast
 from heliograph.errors import Problem
 from heliograph.flow.formats.catalogue import MODELLED, Catalogue
 from heliograph.flow.formats.envelope import Envelope
-from heliograph.flow.formats.header_elements import put, value_of
 from heliograph.flow.formats.message_properties import (
     PROPERTIES,
     USER_PROPERTIES,
     MessageProperties,
     properties_to_envelope,
+    put,
     user_properties,
+    value_of,
 )
 from heliograph.flow.formats.mqmd import MQMD, to_envelope
 from heliograph.flow.formats.mqrfh2 import FORMAT as RFH2_FORMAT
@@ -76,7 +77,7 @@ def parse_message(envelope: Envelope, catalogue: Catalogue, settings: MessageSet
     parts.append(Part(catalogue.format(domain or BLOB, text), data, text))
     for part in parts:
         part.parent = root
-    root._children = parts
+    root.loaded = parts
     return root
 
 
@@ -94,7 +95,7 @@ def _headers(envelope: Envelope, settings: MessageSettings, parts: list[Part]) -
         )
         part = Part(MQRFH2, header, text)
         if fields is not None:
-            part._open = fields
+            part.pending = fields
         parts.append(part)
         data = data[length:]
     return data, domain, behind

@@ -14,9 +14,9 @@ from xml.parsers import expat
 
 from heliograph.flow.formats.charsets import Charset, charset
 from heliograph.flow.formats.format_problem import CANNOT_WRITE, FormatProblem
-from heliograph.flow.formats.header_elements import fill
+from heliograph.flow.formats.message_properties import fill
 from heliograph.flow.language.values.text import character
-from heliograph.flow.tree import Element, Part, Text
+from heliograph.flow.tree import Element, Part, Text, building
 from heliograph.flow.tree.element_types import NAME, NAME_VALUE
 from heliograph.flow.tree.packed import Layout, Packed, PackedField
 
@@ -125,19 +125,19 @@ class Mqrfh2:
         packed = packed_header(data, part.text)
         if packed is None:
             return self._read(part, data)
-        part._open = packed
+        part.pending = packed
         return None
 
     def _read(self, part: Part, data: bytes) -> Iterator[None]:
         head, texts = taken_apart(data, part.text)
         values = (VERSION, head.format, head.encoding, head.ccsid, head.flags, head.name_value_ccsid)
         fill(part, zip(DEFAULTS, values, strict=True))
-        part._open = part
+        part.pending = part
         yield
         for offset, folder in texts:
             _read_folder(part, folder, offset)
             yield
-        part._open = None
+        part.pending = None
 
     def write(self, part: Part) -> bytes:
         """The header."""
@@ -226,10 +226,7 @@ class _FolderReader:
             raise ValueError(f"more than {DEEPEST} elements inside each other")
         parent = self._stack[-1][0]
         element = Element(name)
-        element.parent = parent
-        if parent._children is None:
-            parent._children = []
-        parent._children.append(element)
+        building.attach(parent, element)
         self._stack.append((element, attributes))
         self._words = []
 
@@ -238,7 +235,7 @@ class _FolderReader:
 
     def _end(self, _: str) -> None:
         element, attributes = self._stack.pop()
-        if self._stack and element._children is None:
+        if self._stack and element.loaded is None:
             text = "".join(self._words)
             if attributes.get("xsi:nil") != "true":
                 element.value = _typed(attributes.get("dt", "string"), text)

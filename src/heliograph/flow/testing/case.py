@@ -37,7 +37,7 @@ from pathlib import Path
 from typing import Any
 
 from heliograph.common.documents import Document, Place, read_document
-from heliograph.flow.definition.mistakes import Findings, known, suggestion
+from heliograph.flow.definition import Findings, known, suggestion
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.testing.flow_under_test import NOON
 

@@ -10,15 +10,14 @@ from typing import Any
 
 from heliograph.common.documents import Place
 from heliograph.errors import Problem
-from heliograph.flow.definition.flow_loading import load_flow
-from heliograph.flow.engine.building import Building
+from heliograph.flow.engine.compilation import Compilation
 from heliograph.flow.engine.compiled_flow import Observer
 from heliograph.flow.formats.catalogue import Catalogue
 from heliograph.flow.formats.envelope import Envelope
+from heliograph.flow.loading.flow_loading import load_flow
 from heliograph.flow.testing.case import Case, ExpectedMessage, read_cases
 from heliograph.flow.testing.comparing import body_difference, message_differences
-from heliograph.flow.testing.flow_under_test import FlowUnderTest
-from heliograph.flow.testing.tables import comparable, statements
+from heliograph.flow.testing.flow_under_test import FlowUnderTest, comparable, statements
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +92,7 @@ def run_case(folder: Path, case: Case) -> CaseResult:
     began = perf_counter()
     with prepared(folder, case) as flow:
         play(case, flow)
-        differences = list(_Comparison(case, flow, Building(flow.definition).catalogue).differences())
+        differences = list(_Comparison(case, flow, Compilation(flow.definition).catalogue).differences())
         if differences:  # an exception that the flow handled itself is often why
             differences += [f"{case.place}: the flow handled an exception\n{handled}" for handled in flow.handled]
     return CaseResult(case.name, case.place, tuple(differences), perf_counter() - began)

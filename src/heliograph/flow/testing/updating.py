@@ -12,8 +12,8 @@ import yaml
 
 from heliograph.common.documents import read_document
 from heliograph.errors import Problem
-from heliograph.flow.definition.mistakes import Findings
-from heliograph.flow.engine.building import Building
+from heliograph.flow.definition import Findings
+from heliograph.flow.engine.compilation import Compilation
 from heliograph.flow.engine.outcome import Respond
 from heliograph.flow.formats.catalogue import Catalogue
 from heliograph.flow.formats.envelope import Envelope
@@ -50,7 +50,7 @@ class _Update:
         self._case = case
         self._flow = flow
         self._folder = folder
-        self._catalogue: Catalogue = Building(flow.definition).catalogue
+        self._catalogue: Catalogue = Compilation(flow.definition).catalogue
         self.files: dict[Path, bytes] = {}
         """Files beside the case that are to be written."""
 

@@ -60,7 +60,7 @@ class Element:
     """Whether it is a child of a message's root, with bytes of its own."""
 
     # With slots that are all set, making an element is as fast as with defaults in the class, and reading is faster.
-    __slots__ = ("_at", "_children", "_index", "_open", "name", "namespace", "parent", "type", "value")
+    __slots__ = ("child_index", "last_position", "loaded", "name", "namespace", "parent", "pending", "type", "value")
 
     def __init__(self, name: str = "", value: Value = None, type: int = NAME, namespace: str = "") -> None:  # noqa: A002
         self.name = name
@@ -68,29 +68,34 @@ class Element:
         self.type = type
         self.namespace = namespace
         self.parent: Element | None = None
-        self._children: list[Element] | None = None
-        self._open: Source | Packed | None = None
-        """The part whose parser may still bring children, or all the children, packed."""
-        self._index: ChildIndex[Element] | FirstPlaces | None = None
-        self._at = 0
-        """Where it was among its siblings when somebody last asked."""
+        # The builder interface (`building.py`): for parsers and the modules of the tree, not for those who use a tree.
+        self.loaded: list[Element] | None = None
+        """The children that exist as elements; None for none."""
+        self.pending: Source | Packed | None = None
+        """What brings the children that are not loaded: the part that is still being parsed, or all of them packed.
+
+        None: `loaded` is complete."""
+        self.child_index: ChildIndex[Element] | FirstPlaces | None = None
+        """Finds children by name; dropped by whoever changes the order of `loaded`."""
+        self.last_position = 0
+        """Where it was among its siblings when that was last looked up: a hint, which is checked."""
 
     # Looking
 
     @property
     def children(self) -> "list[Element]":
         """All children, in order. Not to be changed by the caller."""
-        if self._open is not None:
-            self._open.read_all_of(self)
-        children = self._children
+        if self.pending is not None:
+            self.pending.read_all_of(self)
+        children = self.loaded
         return children if children is not None else []
 
     def first(self, name: str) -> "Element | None":
         """The first child of this name without a namespace."""
         # Most of what a flow does is this: so it knows the index from inside, and saves the calls.
-        children = self._children
+        children = self.loaded
         if children is not None:
-            index = self._index
+            index = self.child_index
             if index is None:
                 for child in children if len(children) <= _FEW else children[:_FEW]:
                     if child.name == name and not child.namespace:
@@ -107,7 +112,7 @@ class Element:
                 found = self._named(name)
             if found:
                 return found[0]
-        source = self._open
+        source = self.pending
         if source is None:
             return None
         if type(source) is Packed:
@@ -115,13 +120,13 @@ class Element:
                 return None
             self.unpack(source)
             return self.first(name)
-        if children is None and self._read_more():
+        if children is None and self.read_more():
             return self.first(name)
         return self.nth(name, 1)
 
     def value_of(self, name: str) -> Value:
         """The value of the first child of this name without a namespace; NULL if there is none."""
-        packed = self._open
+        packed = self.pending
         if type(packed) is Packed:
             field = packed.layout.named.get(name)
             if field is None:
@@ -135,7 +140,7 @@ class Element:
 
         None if there is no such child.
         """
-        packed = self._open
+        packed = self.pending
         if type(packed) is Packed:
             field = packed.layout.named.get(name)
             if field is None:
@@ -143,13 +148,13 @@ class Element:
             if field.place >= 0 and field.below is None:
                 return packed.values[field.place]
         child = self.first(name)
-        if type(child) is not Element or child.value is None or child._children is not None or child._open is not None:
+        if type(child) is not Element or child.value is None or child.loaded is not None or child.pending is not None:
             return child
         return child.value
 
     def contents(self, names: tuple[str, ...]) -> "tuple[Value | Element, ...]":
         """The content of several children."""
-        packed = self._open
+        packed = self.pending
         if type(packed) is Packed:
             getter = packed.layout.getter(names)
             if getter is not None:
@@ -160,14 +165,14 @@ class Element:
         """The child that is the number-th (from 1) of this name without a namespace."""
         if number < 1:
             return None
-        index = self._index
+        index = self.child_index
         if type(index) is ChildIndex:  # as in a loop over many children: without the calls
             named = index.by_name.get(name)
             if named is not None and number <= len(named):
                 return named[number - 1]
         found = self._named(name)
         while len(found) < number:
-            if not self._read_more():
+            if not self.read_more():
                 return None
             found = self._named(name)
         return found[number - 1]
@@ -198,7 +203,7 @@ class Element:
             return None
         found = self._matching(step)
         while len(found) < number:
-            if not self._read_more():
+            if not self.read_more():
                 return None
             found = self._matching(step)
         return found[number - 1]
@@ -240,7 +245,7 @@ class Element:
         names: list[str] = []
         element = self
         while element.parent is not None and not element.is_part:
-            same = [one for one in element.parent._children or () if one.name == element.name]
+            same = [one for one in element.parent.loaded or () if one.name == element.name]
             number = next((at for at, one in enumerate(same, 1) if one is element), 1)
             names.append(element.name if number == 1 else f"{element.name}[{number}]")
             element = element.parent
@@ -270,48 +275,48 @@ class Element:
             return None
         at = self.position() + 1
         while True:
-            siblings = parent._children or ()
+            siblings = parent.loaded or ()
             for position in range(at, len(siblings)):
                 sibling = siblings[position]
                 if step is None or step.matches(sibling):
-                    sibling._at = position
+                    sibling.last_position = position
                     return sibling
             at = max(at, len(siblings))
-            if not parent._read_more():
+            if not parent.read_more():
                 return None
 
     def previous_sibling(self, step: Step | None = None) -> "Element | None":
         """The nearest sibling before it (that the step looks for); as fast as `next_sibling`."""
-        if self.parent is None or self.parent._children is None:
+        if self.parent is None or self.parent.loaded is None:
             return None
-        siblings = self.parent._children
+        siblings = self.parent.loaded
         for position in range(self.position() - 1, -1, -1):
             sibling = siblings[position]
             if step is None or step.matches(sibling):
-                sibling._at = position
+                sibling.last_position = position
                 return sibling
         return None
 
     def position(self) -> int:
         """Its place among its parent's children, from 0."""
-        siblings = self.parent._children if self.parent is not None else None
+        siblings = self.parent.loaded if self.parent is not None else None
         if siblings is None:
             return 0
-        at = self._at
+        at = self.last_position
         if at >= len(siblings) or siblings[at] is not self:
-            at = self._at = siblings.index(self)
+            at = self.last_position = siblings.index(self)
         return at
 
     def _named(self, name: str) -> "list[Element]":
-        children = self._children
+        children = self.loaded
         if children is None:
             return []
         if len(children) <= _FEW:
             return [child for child in children if child.name == name and not child.namespace]
-        return self._children_index().named(name, children)
+        return self._full_index().named(name, children)
 
     def _matching(self, step: Step) -> "list[Element]":
-        children = self._children
+        children = self.loaded
         if children is None:
             return []
         name, namespace, kind = step
@@ -319,32 +324,32 @@ class Element:
             return children
         if len(children) <= _FEW:
             return [child for child in children if step.matches(child)]
-        index = self._children_index()
+        index = self._full_index()
         if name is None or namespace is None or kind is not None:
             return index.matching(step, children)
         return index.named((namespace, name) if namespace else name, children)
 
-    def _children_index(self) -> "ChildIndex[Element]":
-        index = self._index
+    def _full_index(self) -> "ChildIndex[Element]":
+        index = self.child_index
         if type(index) is not ChildIndex:
-            index = self._index = ChildIndex()
+            index = self.child_index = ChildIndex()
         return index
 
-    def _read_more(self) -> bool:
+    def read_more(self) -> bool:
         """Read on until there is another child; False if there is none."""
-        source = self._open
-        before = len(self._children) if self._children is not None else 0
+        source = self.pending
+        before = len(self.loaded) if self.loaded is not None else 0
         while source is not None:
             if type(source) is Packed:
                 self.unpack(source)
                 break
             if not source.read_on():
-                if type(self._open) is not Packed:
+                if type(self.pending) is not Packed:
                     break
-            elif self._children is not None and len(self._children) > before:
+            elif self.loaded is not None and len(self.loaded) > before:
                 return True
-            source = self._open
-        return self._children is not None and len(self._children) > before
+            source = self.pending
+        return self.loaded is not None and len(self.loaded) > before
 
     def unpack(self, packed: Packed) -> None:
         """Make elements of packed children; those below them stay packed."""
@@ -358,19 +363,19 @@ class Element:
             element.type = kind
             element.namespace = namespace
             element.parent = self
-            element._children = None
-            element._open = Packed(below, values) if below is not None else None
-            element._index = None
-            element._at = 0
+            element.loaded = None
+            element.pending = Packed(below, values) if below is not None else None
+            element.child_index = None
+            element.last_position = 0
             children.append(element)
-        self._children = children or None
-        self._index = packed.layout.first_places
-        self._open = None
+        self.loaded = children or None
+        self.child_index = packed.layout.first_places
+        self.pending = None
 
     def pack(self, packed: Packed) -> None:
         """Give it these children, packed, in the place of packed ones or of none."""
         self.touch()
-        self._open = packed
+        self.pending = packed
 
     def as_part(self) -> "Around | None":
         """Itself, if it is a part."""
@@ -400,14 +405,14 @@ class Element:
 
     def set_value_of(self, name: str, value: Value) -> None:
         """Give the first child of this name, made as the last child if there is none, another value."""
-        packed = self._open
+        packed = self.pending
         if type(packed) is Packed:
             field = packed.layout.named.get(name)
             if field is not None and field.place >= 0 and value is not None:
                 values = list(packed.values)
                 values[field.place] = value
                 self.touch()
-                self._open = Packed(packed.layout, values)
+                self.pending = Packed(packed.layout, values)
                 return
         child = self.first(name)
         if child is not None:
@@ -435,7 +440,7 @@ class Element:
     def _rename(self) -> None:
         self.touch()
         if self.parent is not None:
-            self.parent._index = None
+            self.parent.child_index = None
 
     def new_child(self, name: str) -> "Element":
         """An element of this name that can become a child."""
@@ -447,34 +452,34 @@ class Element:
 
     def ensure_nth(self, name: str, number: int, packed: Packed | None = None) -> "Element | None":
         """The number-th child of this name, made (with these children) if just one is missing; None if more are."""
-        if self._open is not None:
+        if self.pending is not None:
             found = self.nth(name, number)
             if found is not None:
                 return found
-        index, children = self._index, self._children
+        index, children = self.child_index, self.loaded
         if type(index) is ChildIndex and children is not None and index.covered == len(children):
             # A loop makes one after the other: as below, without the calls.
             named = index.by_name.get(name, NONE)
-            if named and number == len(named) + 1 and self._open is None:
+            if named and number == len(named) + 1 and self.pending is None:
                 element: Element | None = self
                 while type(element) is Element:
                     element = element.parent
                 if element is not None:
                     element.changed()
                 child = Element(name)
-                child._open = packed
+                child.pending = packed
                 child.parent = self
-                child._at = len(children)
+                child.last_position = len(children)
                 children.append(child)
                 named.append(child)
                 index.covered += 1
                 return child
-        named = self._named(name) if number < _GROWING else self._children_index().named(name, children or [])
+        named = self._named(name) if number < _GROWING else self._full_index().named(name, children or [])
         count = len(named)
         if number != count + 1:
             return named[number - 1] if 1 <= number <= count else None
         child = Element(name)
-        child._open = packed
+        child.pending = packed
         return self.append(child)
 
     def ensure_match(self, step: Step, number: int = 1) -> "Element | None":
@@ -490,21 +495,21 @@ class Element:
 
     def append(self, child: "Element") -> "Element":
         """Put a new child (that has no parent) behind the others, and return it."""
-        if self._open is not None:
-            self._open.read_all_of(self)
+        if self.pending is not None:
+            self.pending.read_all_of(self)
         element: Element | None = self
         while type(element) is Element:  # as `touch`, without the call
             element = element.parent
         if element is not None:
             element.changed()
-        children = self._children
+        children = self.loaded
         if children is None:
-            self._children = [child]
+            self.loaded = [child]
         else:
-            index = self._index
+            index = self.child_index
             if type(index) is ChildIndex and index.covered == len(children):
                 index.add(child)
-            child._at = len(children)
+            child.last_position = len(children)
             children.append(child)
         child.parent = self
         return child
@@ -514,11 +519,11 @@ class Element:
         if position >= len(self.children):
             return self.append(child)
         self.touch()
-        if self._children is not None:
-            self._children.insert(position, child)
-        child._at = position
+        if self.loaded is not None:
+            self.loaded.insert(position, child)
+        child.last_position = position
         child.parent = self
-        self._index = None
+        self.child_index = None
         return child
 
     def detach(self) -> Self:
@@ -532,13 +537,13 @@ class Element:
 
     def _leave(self, parent: "Element | None") -> None:
         old = self.parent
-        if old is not None and old._children is not None:
+        if old is not None and old.loaded is not None:
             old.touch()
-            if type(old._index) is ChildIndex:
-                old._index.remove(self)
+            if type(old.child_index) is ChildIndex:
+                old.child_index.remove(self)
             else:
-                old._index = None
-            del old._children[self.position()]
+                old.child_index = None
+            del old.loaded[self.position()]
         self.parent = parent
 
     def clear(self) -> None:
@@ -550,16 +555,16 @@ class Element:
     def _drop(self, children: "list[Element]") -> None:
         for child in children:
             child.parent = _DELETED
-        self._children = None
-        self._index = None
+        self.loaded = None
+        self.child_index = None
 
     def copy(self) -> "Element":
         """A copy with everything below, without a parent."""
         copy = Element(self.name, self.value, self.type, self.namespace)
-        if type(self._open) is Packed:
-            copy._open = self._open
+        if type(self.pending) is Packed:
+            copy.pending = self.pending
         elif children := self.children:
-            copy._children = copies(children, copy)
+            copy.loaded = copies(children, copy)
         return copy
 
     def take_content(self, source: "Element") -> None:
@@ -567,27 +572,27 @@ class Element:
 
         Between parts of different domains, every element gets the type that says the same in the domain of this one.
         """
-        value, packed = source.value, source._open
+        value, packed = source.value, source.pending
         if (
             (self.parent is None and source.parent is None)
             and not (self.is_part or source.is_part)
-            and (self._children is None and self._open is None and packed is None)
+            and (self.loaded is None and self.pending is None and packed is None)
         ):
             # Roots of messages, mostly: neither is in a part, and the new one is empty.
-            self._children = copies(source._children, self) if source._children else None
+            self.loaded = copies(source.loaded, self) if source.loaded else None
             self.value = value
             return
         ours, theirs = self.around(), source.around()
         converts = ours is not None and theirs is not None and ours.domain != theirs.domain
         if type(packed) is Packed and not converts:
             self.clear()
-            self._open = packed
+            self.pending = packed
         else:
             children = copies(source.children, self)
             if ours is not None and theirs is not None and converts:
                 ours.adopt(children, theirs.domain)
             self.clear()
-            self._children = children or None
+            self.loaded = children or None
         self.value = value
 
     def __repr__(self) -> str:
@@ -606,12 +611,12 @@ def copies(children: list[Element], parent: Element) -> list[Element]:
             copy = child.copy()
         else:
             copy = Element(child.name, child.value, child.type, child.namespace)
-            if type(child._open) is Packed:
-                copy._open = child._open
+            if type(child.pending) is Packed:
+                copy.pending = child.pending
             else:
-                below = child._children if child._open is None else child.children
+                below = child.loaded if child.pending is None else child.children
                 if below:
-                    copy._children = copies(below, copy)
+                    copy.loaded = copies(below, copy)
         copy.parent = parent
         result.append(copy)
     return result

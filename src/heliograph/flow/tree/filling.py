@@ -21,10 +21,10 @@ def fill(parent: Element, layout: Layout, items: Sequence[Any]) -> bool:
 
     False, and nothing is done, if it has others, or if not all are values.
     """
-    packed = parent._open
+    packed = parent.pending
     if (
         (type(parent) is not Element and type(parent) is not Part)
-        or parent._children is not None
+        or parent.loaded is not None
         or (packed is not None and (type(packed) is not Packed or packed.layout is not layout))
         or not SCALARS.issuperset(map(type, items))
     ):
@@ -66,7 +66,7 @@ def fill_one(parent: Element, name: str, content: Any) -> None:
     if isinstance(content, Element):
         parent.ensure(name).take_content(content)
         return
-    if type(parent._open) is Packed and not isinstance(parent.content(name), Element):
+    if type(parent.pending) is Packed and not isinstance(parent.content(name), Element):
         parent.set_value_of(name, content)
         return
     child = parent.first(name)
@@ -78,6 +78,6 @@ def fill_one(parent: Element, name: str, content: Any) -> None:
 
 def take_leaf(target: Element, value: Any) -> None:
     """Become a copy of a leaf with this value, but keep the own name (and type)."""
-    if target._children is not None or target._open is not None:
+    if target.loaded is not None or target.pending is not None:
         target.clear()
     target.set_value(value)

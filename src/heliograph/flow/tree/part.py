@@ -42,8 +42,8 @@ class Format(Protocol):
     def read(self, part: "Part", data: bytes) -> Iterator[None] | None:
         """A parser of these bytes: each step brings at least one element under the part, the last ends it.
 
-        It appends to `_children` itself (no `append`, which is for changes). Elements that may get more children are
-        open (`_open` is the part); the parser closes each when its end is seen, the part last.
+        It uses the builder interface (`building.py`), as nothing changes when a message is parsed. Elements that may
+        get more children are open (`pending` is the part); the parser closes each at its end, the part last.
 
         None, if all is read already: then the part is closed, or has its children packed.
         """
@@ -58,7 +58,17 @@ _NO_TEXT = Text()
 class Part(Element):
     """A child of the message's root."""
 
-    __slots__ = ("__weakref__", "_copies", "_parser", "_problem", "_reads_back", "_source", "data", "format", "text")
+    __slots__ = (
+        "__weakref__",
+        "_parser",
+        "_problem",
+        "copied_from",
+        "data",
+        "format",
+        "reads_back",
+        "text",
+        "unread_copies",
+    )
 
     is_part = True
 
@@ -69,37 +79,37 @@ class Part(Element):
         self.type = NAME
         self.namespace = ""
         self.parent = None
-        self._children = None
-        self._open = self if data is not None else None
-        self._index = None
-        self._at = 0
+        self.loaded = None
+        self.pending = self if data is not None else None
+        self.child_index = None
+        self.last_position = 0
         self.format = format
         self.text = text
         self.data = data
         """The bytes, as long as they say the same as the elements."""
-        self._reads_back = data is not None
+        self.reads_back = data is not None
         """Whether reading these bytes gives these elements; bytes that we wrote may have lost types of values."""
         self._parser: Iterator[None] | None = None
         self._problem: Exception | None = None
-        self._source: Part | None = None
+        self.copied_from: Part | None = None
         """What this is an unread copy of."""
-        self._copies: WeakSet[Part] | None = None
+        self.unread_copies: WeakSet[Part] | None = None
         """Unread copies of this."""
 
     # Reading
 
     def read_all_of(self, element: Element) -> None:
         """Read on until this element has all its children."""
-        while element._open is not None and self.read_on():
+        while element.pending is not None and self.read_on():
             pass
-        if type(element._open) is Packed:
-            element.unpack(element._open)
+        if type(element.pending) is Packed:
+            element.unpack(element.pending)
 
     def read_on(self) -> bool:
         """Read one step further; False at the end. Bytes that cannot be read raise the same problem every time."""
         parser = self._parser
         if parser is None:
-            if self._open is not self:
+            if self.pending is not self:
                 return False
             parser = self._parser = self._begin()
             if parser is None:
@@ -113,11 +123,11 @@ class Part(Element):
         if self._problem is not None:
             raise self._problem
         self._parser = None
-        self._open = None
+        self.pending = None
         return False
 
     def _begin(self) -> Iterator[None] | None:
-        source = self._source
+        source = self.copied_from
         if source is not None:
             self._read_source(source)
             return None
@@ -126,18 +136,18 @@ class Part(Element):
 
     def _read_source(self, source: "Part") -> None:
         self._forget_source(source)
-        while source._open is source and source.read_on():
+        while source.pending is source and source.read_on():
             pass
-        if type(source._open) is Packed:
-            self._open = source._open
+        if type(source.pending) is Packed:
+            self.pending = source.pending
         else:
-            self._children = copies(source._children, self) if source._children else None
-            self._open = None
+            self.loaded = copies(source.loaded, self) if source.loaded else None
+            self.pending = None
 
     def _forget_source(self, source: "Part") -> None:
-        self._source = None
-        if source._copies is not None:
-            source._copies.discard(self)
+        self.copied_from = None
+        if source.unread_copies is not None:
+            source.unread_copies.discard(self)
 
     # Changing
 
@@ -146,33 +156,33 @@ class Part(Element):
         above = self.parent
         if above is not None and above.parent is not None:
             above.touch()  # a part inside another
-        if self.data is None and self._copies is None and self._source is None:
+        if self.data is None and self.unread_copies is None and self.copied_from is None:
             return
-        if self._copies:
-            for copy in list(self._copies):
-                copy._part_company()
-        self._copies = None
-        if self._source is not None:
+        if self.unread_copies:
+            for copy in list(self.unread_copies):
+                copy.detach_copy()
+        self.unread_copies = None
+        if self.copied_from is not None:
             self.read_on()
         self.data = None
-        self._reads_back = False
+        self.reads_back = False
 
-    def _part_company(self) -> None:
+    def detach_copy(self) -> None:
         """The original is about to change."""
-        source = self._source
+        source = self.copied_from
         if source is not None:
-            if self._reads_back:
+            if self.reads_back:
                 self._forget_source(source)
             else:
                 self.read_on()
 
     def clear(self) -> None:
         """Delete all children; what has not been read never will be."""
-        if self._source is not None:
-            self._forget_source(self._source)
+        if self.copied_from is not None:
+            self._forget_source(self.copied_from)
         self.touch()
-        self._drop(self._children or [])
-        self._parser = self._problem = self._open = None
+        self._drop(self.loaded or [])
+        self._parser = self._problem = self.pending = None
 
     def adopt(self, elements: list[Element], domain: str) -> None:
         """Give elements that came from another domain the types that say the same in this one."""
@@ -196,7 +206,7 @@ class Part(Element):
         """The part as bytes: those that came, if nothing has changed."""
         data = self.data
         if data is None:
-            source = self._source
+            source = self.copied_from
             data = self.data = source.bytes() if source is not None else self.format.write(self)
         elif data.__class__ is not bytes:  # a header that is read from what the transport says of the message
             return self.format.write(self)
@@ -204,17 +214,17 @@ class Part(Element):
 
     def copy(self) -> "Part":
         """A copy without a parent, made in constant time: nothing is read before somebody looks into it."""
-        copy = Part(self.format, self.data if self._reads_back else None, self.text)
+        copy = Part(self.format, self.data if self.reads_back else None, self.text)
         copy.value = self.value
-        source = self._source or self
-        if type(source._open) is Packed:
-            copy._open = source._open
-        elif source._open is None or not self._reads_back:
-            copy._source = source
-            copy._open = copy
-            if source._copies is None:
-                source._copies = WeakSet()
-            source._copies.add(copy)
+        source = self.copied_from or self
+        if type(source.pending) is Packed:
+            copy.pending = source.pending
+        elif source.pending is None or not self.reads_back:
+            copy.copied_from = source
+            copy.pending = copy
+            if source.unread_copies is None:
+                source.unread_copies = WeakSet()
+            source.unread_copies.add(copy)
         return copy
 
     def take_content(self, source: Element) -> None:
@@ -227,11 +237,11 @@ class Part(Element):
         self.clear()  # before the copy: the source may itself be an unread copy of this part
         copy = source.copy()
         self.value = copy.value
-        self.data, self._reads_back = copy.data, copy._reads_back
-        self._source, self._parser = copy._source, None
-        self._open = copy._open if type(copy._open) is Packed else self
-        if self._source is not None and self._source._copies is not None:
-            self._source._copies.add(self)
+        self.data, self.reads_back = copy.data, copy.reads_back
+        self.copied_from, self._parser = copy.copied_from, None
+        self.pending = copy.pending if type(copy.pending) is Packed else self
+        if self.copied_from is not None and self.copied_from.unread_copies is not None:
+            self.copied_from.unread_copies.add(self)
 
     def as_part(self) -> "Part":
         """Itself."""

@@ -1,39 +1,44 @@
-"""Streams in the log: their partitions and index, and readers of them, from files or over HTTP."""
+"""Streams in the log: the index that a server writes, and readers, from files or over HTTP.
 
-from heliograph.log.streams.remote_pages import Unreachable, ask, told
-from heliograph.log.streams.remote_stream_reader import RemoteStreamReader
-from heliograph.log.streams.stream_block import Block, Data
+Begin with `StreamSource`, which both readers are. `StreamReader` reads files while the server writes them,
+`RemoteStreamReader` asks a server's pages. Whoever reads in bulk takes `StreamBlock`s instead of single messages.
+"""
+
+from heliograph.log.errors import OffsetAhead, OffsetGone, ServerUnreachable, UnknownStream
+from heliograph.log.streams.remote_stream_reader import RemoteStreamReader, decode_page, request_page
+from heliograph.log.streams.stream_block import BlockData, StreamBlock
 from heliograph.log.streams.stream_index import (
-    PartitionWriter,
-    UnknownStream,
+    PartitionIndexWriter,
     delete_index,
     stream_names,
     unknown_stream,
     write_description,
 )
-from heliograph.log.streams.stream_parts import FilePart, Piece
+from heliograph.log.streams.stream_parts import BodyPiece, FilePart
 from heliograph.log.streams.stream_reader import StreamReader
-from heliograph.log.streams.stream_span import OffsetAhead, OffsetGone, StreamMessage, StreamSource, StreamState
+from heliograph.log.streams.stream_source import StreamSource, StreamState, stream_lag
+from heliograph.log.streams.stream_span import StreamMessage
 
 __all__ = [
-    "Block",
-    "Data",
+    "BlockData",
+    "BodyPiece",
     "FilePart",
     "OffsetAhead",
     "OffsetGone",
-    "PartitionWriter",
-    "Piece",
+    "PartitionIndexWriter",
     "RemoteStreamReader",
+    "ServerUnreachable",
+    "StreamBlock",
     "StreamMessage",
     "StreamReader",
     "StreamSource",
     "StreamState",
     "UnknownStream",
-    "Unreachable",
-    "ask",
+    "decode_page",
     "delete_index",
+    "request_page",
+    "stream_lag",
     "stream_names",
-    "told",
     "unknown_stream",
     "write_description",
 ]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from google_crc32c import extend as extend_crc
 from google_crc32c import value as crc_of
 
-from heliograph.log import kinds
+from heliograph.log import log_kinds
 from heliograph.log.group import member_headers
 from heliograph.log.messages import offset_for
 from heliograph.log.record import ALIGNMENT, HEADER_SIZE, RECORD_HEADER, frame, read_record
@@ -30,10 +30,10 @@ _AT_ONCE = 64 << 10
 processor's cache."""
 
 
-Data = bytes | memoryview
+BlockData = bytes | memoryview
 
 
-class Place(NamedTuple):
+class RecordPlace(NamedTuple):
     """Where the messages of one record are."""
 
     first: int
@@ -47,12 +47,12 @@ class Place(NamedTuple):
     """... up to here; its header is before it."""
 
 
-class Block:
+class StreamBlock:
     """Records with consecutive messages of one partition, in order. The first one may have messages before them."""
 
     __slots__ = ("data", "firsts", "next", "starts", "used")
 
-    def __init__(self, data: Data) -> None:
+    def __init__(self, data: BlockData) -> None:
         self.data = data
         self.starts = array("q")
         """Where each record starts in the data: its header, then its body."""
@@ -67,11 +67,11 @@ class Block:
         """How many records there are."""
         return len(self.starts)
 
-    def __iter__(self) -> Iterator[Place]:
+    def __iter__(self) -> Iterator[RecordPlace]:
         """Place by place."""
         for start, first in zip(self.starts, self.firsts, strict=True):
             _, length, _, _, _, _, count, _, time = RECORD_HEADER.unpack_from(self.data, start)
-            yield Place(first, count, time, start + HEADER_SIZE, start + length)
+            yield RecordPlace(first, count, time, start + HEADER_SIZE, start + length)
 
     def records(self) -> list[memoryview]:
         """The records themselves, whole, as parts of the data that are as long as possible; nothing is copied."""
@@ -104,7 +104,7 @@ class Block:
         return b"".join(frame(kind, (body,), offset, count, time, epoch, flags)[0])
 
 
-def block_of(data: Data, position: int, cursor: int, offset: int, stop: int) -> Block:
+def block_of(data: BlockData, position: int, cursor: int, offset: int, stop: int) -> StreamBlock:
     """The records in some bytes of the log that have messages of a cursor, from an offset on and up to `stop`.
 
     The data starts with a record, which is at `position` of the log; BadRecord if it is none. It may end anywhere: what
@@ -114,9 +114,9 @@ def block_of(data: Data, position: int, cursor: int, offset: int, stop: int) -> 
     There may be as many records as messages: hence one call for all that is to be known of a record, and no object for
     any of them.
     """
-    block = Block(data)
+    block = StreamBlock(data)
     add_start, add_first = block.starts.append, block.firsts.append
-    unpack, header, messages, group = FRONT.unpack_from, HEADER_SIZE, kinds.MESSAGES, kinds.GROUP
+    unpack, header, messages, group = FRONT.unpack_from, HEADER_SIZE, log_kinds.MESSAGES, log_kinds.GROUP
     fill, aligned = _FILL, _ALIGNED
     at, size = 0, len(data)
     last_whole, last_start = size - FRONT.size, size - header
@@ -151,7 +151,7 @@ def block_of(data: Data, position: int, cursor: int, offset: int, stop: int) -> 
     return block
 
 
-def _check_sum(data: Data, start: int, end: int) -> int:
+def _check_sum(data: BlockData, start: int, end: int) -> int:
     """That of a part of the data."""
     if not isinstance(data, memoryview):
         return int(crc_of(data[start:end]))
@@ -161,11 +161,11 @@ def _check_sum(data: Data, start: int, end: int) -> int:
     return crc
 
 
-def _add_members(block: Block, start: int, end: int, position: int, cursor: int, offset: int, stop: int) -> int:
+def _add_members(block: StreamBlock, start: int, end: int, position: int, cursor: int, offset: int, stop: int) -> int:
     """Add the records in a group, which starts at a place of the data; the offset to go on with."""
     data, body_at = block.data, start + HEADER_SIZE
     for at, (_, _, kind, _, _, _, count, _, _) in member_headers(data, body_at, end, position + body_at):
-        first = offset_for(data, cursor, at + HEADER_SIZE) if kind == kinds.MESSAGES else None
+        first = offset_for(data, cursor, at + HEADER_SIZE) if kind == log_kinds.MESSAGES else None
         if offset < stop and first is not None and first <= offset < first + count:
             block.starts.append(at)
             block.firsts.append(first)

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from heliograph.log import kinds
+from heliograph.log import log_kinds
+from heliograph.log.errors import BadRecord
 from heliograph.log.messages import offset_for
-from heliograph.log.record import ALIGNMENT, HEADER_SIZE, BadRecord, padded
+from heliograph.log.record import ALIGNMENT, HEADER_SIZE, padded
 from heliograph.log.streams.stream_block import FRONT, block_of
 
 _WINDOW = 16 << 10
@@ -34,20 +35,22 @@ class FilePart:
         return self.size
 
 
-Piece = FilePart | bytes | memoryview
+BodyPiece = FilePart | bytes | memoryview
 
 
-class Passage(NamedTuple):
+class RawRecords(NamedTuple):
     """What a stretch of the log has of a partition."""
 
-    pieces: Sequence[Piece]
+    pieces: Sequence[BodyPiece]
     next: int
     """The offset behind the last message."""
     seen: int
     """Bytes of the stretch."""
 
 
-def passage_of(descriptor: int, place: int, end: int, position: int, cursor: int, offset: int, stop: int) -> Passage:
+def raw_records(
+    descriptor: int, place: int, end: int, position: int, cursor: int, offset: int, stop: int
+) -> RawRecords:
     """The records of a cursor from an offset on and up to `stop`, between two places of a file.
 
     A record is at the first place, which is `position` of the log; BadRecord where there should be one and is not.
@@ -70,7 +73,7 @@ def passage_of(descriptor: int, place: int, end: int, position: int, cursor: int
                 raise BadRecord(
                     position + here - start, f"there is no record here: it says that its length is {length}"
                 )
-            if kind == kinds.MESSAGES:
+            if kind == log_kinds.MESSAGES:
                 if receivers != 1:
                     front = HEADER_SIZE + _HEAD_SIZE + _RECEIVER_SIZE * receivers
                     if at + front > size and here + front <= end:
@@ -81,13 +84,13 @@ def passage_of(descriptor: int, place: int, end: int, position: int, cursor: int
                 if only == cursor and first <= offset < first + count:
                     found.add(here, min(padded(length), end - here), data, at)
                     offset = first + count
-            elif kind == kinds.GROUP:
+            elif kind == log_kinds.GROUP:
                 block = block_of(os.pread(descriptor, length, here), position + here - start, cursor, offset, stop)
                 found.add_bytes(block.records())
                 offset = block.next
             at = padded(at + length)
         place += at
-    return Passage(found.all(), offset, end - start)
+    return RawRecords(found.all(), offset, end - start)
 
 
 class _Pieces:
@@ -95,7 +98,7 @@ class _Pieces:
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
-        self._pieces: list[Piece] = []
+        self._pieces: list[BodyPiece] = []
         self._bytes: list[bytes | memoryview] = []
         """What has been read and is to be sent, behind all pieces."""
         self._start = self._end = -1
@@ -121,7 +124,7 @@ class _Pieces:
         self._close()
         self._bytes += pieces
 
-    def all(self) -> list[Piece]:
+    def all(self) -> list[BodyPiece]:
         """All of them."""
         self._close()
         self._settle()

@@ -16,15 +16,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
-from heliograph.log.buffer_pool import Room
-from heliograph.log.record import BadRecord
-from heliograph.log.recovery import Damage, segment_end
-from heliograph.log.scan import load, load_into
-from heliograph.log.segment import Segment, read_segment, segment_path
-from heliograph.log.streams.stream_block import BLOCK_SIZE, Block, Data, block_of
+from heliograph.log.buffer_pool import BufferPool
+from heliograph.log.errors import BadRecord, LogDamaged, OffsetAhead, OffsetGone
+from heliograph.log.recovery import segment_end
+from heliograph.log.segment import Segment, load, load_into, read_segment, segment_path
+from heliograph.log.streams.stream_block import BLOCK_SIZE, BlockData, StreamBlock, block_of
 from heliograph.log.streams.stream_index import Entry, PartitionIndex, read_description
-from heliograph.log.streams.stream_parts import Passage, passage_of
-from heliograph.log.streams.stream_span import OffsetAhead, OffsetGone, StreamSource, StreamState
+from heliograph.log.streams.stream_parts import RawRecords, raw_records
+from heliograph.log.streams.stream_source import StreamSource, StreamState
 
 _PATIENCE = 5.0
 """Seconds for the index to follow after messages have moved."""
@@ -36,7 +35,7 @@ _GAP = 64 << 10
 
 _Stretch = tuple[Segment, int, int]
 """A segment, and two positions between which something is to be found in it."""
-_Found = TypeVar("_Found", Block, Passage)
+_Found = TypeVar("_Found", StreamBlock, RawRecords)
 _Look = Callable[[_Stretch, int, int, int], Iterator[_Found]]
 """Finds what a cursor has in a stretch, from an offset on and up to a stop."""
 
@@ -44,8 +43,19 @@ _Look = Callable[[_Stretch, int, int, int], Iterator[_Found]]
 class StreamReader(StreamSource):
     """Reads one stream. To be used in one thread at a time; cheap to make."""
 
-    def __init__(self, directory: Path | str, name: str) -> None:
-        """UnknownStream says which streams there are if the log has none of this name."""
+    def __init__(
+        self,
+        directory: Path | str,
+        name: str,
+        now: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        """UnknownStream says which streams there are if the log has none of this name.
+
+        `now` and `sleep` are used while the index has to follow messages that were moved.
+        """
+        self._now = now
+        self._sleep = sleep
         self._directory = Path(directory)
         self.name = name
         self._indexes: dict[int, PartitionIndex] = {}
@@ -112,12 +122,17 @@ class StreamReader(StreamSource):
         return index
 
     def blocks(
-        self, partition: int, offset: int, end: int | None = None, size: int = BLOCK_SIZE, room: Room | None = None
-    ) -> Iterator[Block]:
+        self,
+        partition: int,
+        offset: int,
+        end: int | None = None,
+        size: int = BLOCK_SIZE,
+        room: BufferPool | None = None,
+    ) -> Iterator[StreamBlock]:
         """See StreamSource."""
         size = max(size, _LEAST_READ)
 
-        def blocks_of(stretch: _Stretch, cursor: int, offset: int, stop: int) -> Iterator[Block]:
+        def blocks_of(stretch: _Stretch, cursor: int, offset: int, stop: int) -> Iterator[StreamBlock]:
             segment, position, part_end = stretch
             while position < part_end and offset < stop:
                 data = self._data_at(segment, position, part_end, size, room)
@@ -129,15 +144,15 @@ class StreamReader(StreamSource):
 
         return self._go_through(partition, offset, end, size, blocks_of)
 
-    def passages(self, partition: int, offset: int, end: int | None, size: int) -> Iterator[Passage]:
+    def raw_records(self, partition: int, offset: int, end: int | None, size: int) -> Iterator[RawRecords]:
         """The same records, not checked, as parts of files that are open until the next passage is asked for."""
 
-        def passage_in(stretch: _Stretch, cursor: int, offset: int, stop: int) -> Iterator[Passage]:
+        def records_in_stretch(stretch: _Stretch, cursor: int, offset: int, stop: int) -> Iterator[RawRecords]:
             segment, position, part_end = stretch
             descriptor, place = self._files.descriptor(segment), segment.place(position)
-            yield passage_of(descriptor, place, place + part_end - position, position, cursor, offset, stop)
+            yield raw_records(descriptor, place, place + part_end - position, position, cursor, offset, stop)
 
-        return self._go_through(partition, offset, end, size, passage_in)
+        return self._go_through(partition, offset, end, size, records_in_stretch)
 
     def _go_through(
         self, partition: int, offset: int, end: int | None, size: int, look: _Look[_Found]
@@ -162,15 +177,15 @@ class StreamReader(StreamSource):
                 give_up = 0.0
                 continue
             # The chunk has been moved or deleted: the index will say so.
-            now = time.monotonic()
+            now = self._now()
             give_up = give_up or now + _PATIENCE
             if now > give_up:
-                raise Damage(
+                raise LogDamaged(
                     f"{self._directory}: message {offset} of stream {self.name}, partition {partition}, is not where "
                     f"it should be, between positions {entries[0].start} and {entries[0].end}",
                     entries[0].start,
                 )
-            time.sleep(_PAUSE)
+            self._sleep(_PAUSE)
             self._files.refresh()
 
     def _check(self, partition: int, offset: int, index: PartitionIndex) -> None:
@@ -191,13 +206,13 @@ class StreamReader(StreamSource):
                         yield found
                         offset = found.next
                 except BadRecord as bad:
-                    raise Damage.in_segment(stretch[0], bad) from None
+                    raise stretch[0].damaged(bad) from None
                 if offset >= stop:
                     return
             if offset < next_:
                 return
 
-    def _data_at(self, segment: Segment, position: int, end: int, size: int, room: Room | None) -> Data:
+    def _data_at(self, segment: Segment, position: int, end: int, size: int, room: BufferPool | None) -> BlockData:
         descriptor, place, most = self._files.descriptor(segment), segment.place(position), end - position
         if room is None:
             return load(descriptor, place, min(size, most), most)

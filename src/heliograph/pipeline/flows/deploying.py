@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from heliograph.errors import Problem
 from heliograph.flow.definition import FlowDefinition, NodeDefinition, known, single_partition, suggestion
-from heliograph.flow.engine import everything
-from heliograph.flow.inline import settings_of
+from heliograph.flow.engine import syntax_nodes
+from heliograph.flow.inline import read_flow_settings
 from heliograph.flow.language import parse_program, syntax
 from heliograph.pipeline.flows.aggregation import fan_in
 from heliograph.pipeline.flows.reaching import INPUTS, reachable
@@ -90,7 +90,7 @@ def _shared(definition: FlowDefinition) -> Iterator[str]:
         return
     for file, text in definition.sources.items():
         if file.endswith(".esql"):
-            for node in everything([parse_program(text, file)]):
+            for node in syntax_nodes([parse_program(text, file)]):
                 if isinstance(node, syntax.Declaration) and node.shared:
                     yield (
                         f"{file}:{node.at.line}: the SHARED variable {', '.join(node.names)} would have another value "
@@ -99,7 +99,7 @@ def _shared(definition: FlowDefinition) -> Iterator[str]:
 
 
 def _databases(definition: FlowDefinition) -> Iterator[str]:
-    if settings_of(definition).coordinated:
+    if read_flow_settings(definition).coordinated:
         yield (
             "coordinated: true is not possible: messages are sent by another part of the query than the one that "
             "changes databases; changes are committed when a task has processed its messages, and done again if the "
@@ -162,7 +162,7 @@ def written_sources(definition: FlowDefinition) -> frozenset[str]:
     written: set[str] = set()
     for file, text in definition.sources.items():
         if file.endswith(".esql"):
-            for node in everything([parse_program(text, file)]):
+            for node in syntax_nodes([parse_program(text, file)]):
                 written |= _written(node)
     # A table without a source is in that of the node, and a routine may be called from any node.
     return frozenset(written | used if "" in written else written)

@@ -27,7 +27,7 @@ def check(pipeline: Pipeline) -> None:
 
 def load_definition(pipeline: Pipeline) -> "FlowDefinition":
     """The flow of a pipeline that has one."""
-    from heliograph.flow.definition import load_flow  # noqa: PLC0415 - a job needs no flows
+    from heliograph.flow.loading import load_flow  # noqa: PLC0415 - a job needs no flows
 
     return load_flow(Path(pipeline.flow), pipeline.env or None, dict(pipeline.parameters))
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from heliograph.client import ConnectionLost, NoAnswer
 from heliograph.common import private_files
 from heliograph.common.backoff import Backoff
+from heliograph.common.private_files import DirectoryLock
 from heliograph.errors import Problem
-from heliograph.log import DirectoryLock
-from heliograph.log.streams import Unreachable
+from heliograph.log.streams import ServerUnreachable
 from heliograph.pipeline.running.checking import check, load_definition
 from heliograph.pipeline.running.errors import is_sparks, sentence
 from heliograph.pipeline.running.jobs import start_job
@@ -36,7 +36,7 @@ FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 30.0
 MOST_FAILURES = 6
 """So many failures in a row, with nothing done between them, and the pipeline gives up."""
-_AWAY = (Unreachable, ConnectionLost, NoAnswer)
+_AWAY = (ServerUnreachable, ConnectionLost, NoAnswer)
 """A server that was there may come back."""
 _LOOK = 0.2
 _LAG_LOOK = 1.0

@@ -23,7 +23,7 @@ MODULES = (
     "heliograph.log.streams.remote_stream_reader",
     "heliograph.log.streams.stream_reader",
     "heliograph.flow.engine.compiled_flow",
-    "heliograph.flow.engine.nodes.subscriptions",
+    "heliograph.flow.engine.subscriptions",
     "heliograph.flow.inline.conversion",
     "heliograph.flow.hosting",
 )

@@ -10,7 +10,14 @@ from urllib.parse import quote, urlsplit
 from zlib import crc32
 
 from heliograph.errors import Problem
-from heliograph.log.streams import RemoteStreamReader, StreamReader, StreamSource, UnknownStream, Unreachable, ask
+from heliograph.log.streams import (
+    RemoteStreamReader,
+    ServerUnreachable,
+    StreamReader,
+    StreamSource,
+    UnknownStream,
+    request_page,
+)
 from heliograph.pipeline.source.options import SourceOptions
 
 PATIENCE = 60.0
@@ -84,8 +91,8 @@ def make_stream(options: SourceOptions) -> None:
         return
     path = f"/streams/{quote(stream_name(options), safe='')}"
     try:
-        ask(options.server, path, "PUT", json.dumps({"filter": options.topic}))
-    except Unreachable:
+        request_page(options.server, path, "PUT", json.dumps({"filter": options.topic}))
+    except ServerUnreachable:
         raise
     except Problem as problem:
         raise Problem(f'topic "{options.topic}": {problem}') from None
@@ -97,12 +104,12 @@ def patiently(ask: Callable[[], _T]) -> _T:
     while True:
         try:
             return ask()
-        except Unreachable as problem:
+        except ServerUnreachable as problem:
             if time.monotonic() > give_up:
                 raise stayed_away(problem) from None
         time.sleep(_PAUSE)
 
 
-def stayed_away(problem: Unreachable) -> Unreachable:
+def stayed_away(problem: ServerUnreachable) -> ServerUnreachable:
     """What to say of a server that did not come back."""
-    return Unreachable(f"{problem}; it was waited for, {PATIENCE:g} seconds")
+    return ServerUnreachable(f"{problem}; it was waited for, {PATIENCE:g} seconds")

@@ -15,8 +15,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from heliograph.errors import Problem
-from heliograph.log import ALIGNMENT, MIXED_PACKETS, PUBLISH_PACKETS, Room
-from heliograph.log.streams import Block, Data
+from heliograph.log import ALIGNMENT, MIXED_PACKETS, PUBLISH_PACKETS, BufferPool
+from heliograph.log.streams import BlockData, StreamBlock
 
 READ_SIZE = 1 << 20
 """Bytes of the log that are read at a time: about what the processor's cache has room for."""
@@ -41,7 +41,7 @@ Numbers = npt.NDArray[np.int64]
 class Records(NamedTuple):
     """Records with consecutive messages of one partition."""
 
-    data: Data
+    data: BlockData
     """Records as the log has them; without their packets if there are payloads."""
     starts: Numbers
     """Where each of them starts."""
@@ -53,13 +53,15 @@ class Records(NamedTuple):
     """All payloads that are wanted, one behind the other, if they have been copied."""
 
 
-def gathered(blocks: Iterator[Block], first: int, end: int, room: Room, *, copying: bool) -> Iterator[Records]:
+def gathered(
+    blocks: Iterator[StreamBlock], first: int, end: int, room: BufferPool, *, copying: bool
+) -> Iterator[Records]:
     """Records that are worth a batch, with messages from offset `first` up to `end`.
 
     They hold until the next ones are asked for. Blocks are in the room, which is cleared when they are done with.
     Payloads of large records are copied only if all of them are wanted: `copying`.
     """
-    small: list[Block] = []
+    small: list[StreamBlock] = []
     size = wanted = 0
     large = LargeRecords()
     for block in blocks:
@@ -91,18 +93,18 @@ def gathered(blocks: Iterator[Block], first: int, end: int, room: Room, *, copyi
         yield _joined(small)
 
 
-def _extent(block: Block) -> int:
+def _extent(block: StreamBlock) -> int:
     """Bytes of its records, without those of others between them."""
     lengths = np.frombuffer(block.data, np.uint32, len(block.data) // 4)[1:]
     return int(lengths[np.frombuffer(block.starts, np.int64) // 4].sum(dtype=np.int64))
 
 
-def _has_mixed(block: Block) -> bool:
+def _has_mixed(block: StreamBlock) -> bool:
     """Whether it has records of several topics."""
     return any(block.data[start + _FORM_AT] == MIXED_PACKETS for start in block.starts)
 
 
-def _joined(blocks: Sequence[Block]) -> Records:
+def _joined(blocks: Sequence[StreamBlock]) -> Records:
     """Blocks as one."""
     data, places = _together(blocks)
     starts = [np.frombuffer(block.starts, np.int64) + place for block, place in zip(blocks, places, strict=True)]
@@ -110,14 +112,14 @@ def _joined(blocks: Sequence[Block]) -> Records:
     return Records(data, np.concatenate(starts), np.concatenate(firsts), blocks[-1].next)
 
 
-def _together(blocks: Sequence[Block]) -> tuple[Data, list[int]]:
+def _together(blocks: Sequence[StreamBlock]) -> tuple[BlockData, list[int]]:
     """The data of all blocks, and where in it that of each is: a room that they are all in, or else a copy."""
     if len(blocks) == 1:
         return blocks[0].data, [0]
     room: Any = getattr(blocks[0].data, "base", None)
     if room is not None and all(getattr(block.data, "base", None) is room for block in blocks):
         return room, [_address(block.data) - _address(room) for block in blocks]
-    parts: list[Data] = []
+    parts: list[BlockData] = []
     for block in blocks:
         parts += (block.data, bytes(-len(block.data) % ALIGNMENT))
     return b"".join(parts), [sum(map(len, parts[: 2 * number])) for number in range(len(blocks))]
@@ -143,7 +145,7 @@ class LargeRecords:
         """How many there are."""
         return len(self._fronts)
 
-    def add(self, block: Block, first: int, end: int) -> None:
+    def add(self, block: StreamBlock, first: int, end: int) -> None:
         """Take what a block has of the messages from offset `first` up to `end`; it is not needed any more."""
         data, at = block.data, self.size
         if self._payloads is None:

@@ -7,8 +7,8 @@ from contextlib import closing
 import numpy as np
 import pyarrow as pa
 
-from heliograph.log import Room
-from heliograph.log.streams import OffsetAhead, OffsetGone, StreamSource, Unreachable
+from heliograph.log import BufferPool
+from heliograph.log.streams import OffsetAhead, OffsetGone, ServerUnreachable, StreamSource
 from heliograph.pipeline.source.access import PATIENCE, open_for_task, patiently, stayed_away, stream_name
 from heliograph.pipeline.source.columns import Columns
 from heliograph.pipeline.source.data_loss import ahead, gone, replaced
@@ -27,7 +27,7 @@ def read_pieces(
 
     `identity` is that of the stream that the pieces were cut from, if it is known. There are none of another one.
     """
-    room = Room(ROOM_SIZE, lambda size: np.empty(size, np.uint8))
+    room = BufferPool(ROOM_SIZE, lambda size: np.empty(size, np.uint8))
     with closing(patiently(lambda: open_for_task(options))) as reader:
         if is_another(identity, reader.identity):
             if options.fail_on_data_loss:
@@ -39,7 +39,7 @@ def read_pieces(
 
 
 def _read_piece(
-    options: SourceOptions, reader: StreamSource, columns: Columns, piece: Piece, room: Room
+    options: SourceOptions, reader: StreamSource, columns: Columns, piece: Piece, room: BufferPool
 ) -> Iterator[pa.RecordBatch]:
     offset, end, give_up = piece.first, piece.end, 0.0
     while offset < end:
@@ -59,7 +59,7 @@ def _read_piece(
             if options.fail_on_data_loss:
                 raise gone(reader.name, piece.partition, lost.offset, lost.earliest) from None
             offset = max(offset, lost.earliest)
-        except Unreachable as problem:
+        except ServerUnreachable as problem:
             give_up = give_up or time.monotonic() + PATIENCE
             if time.monotonic() > give_up:
                 raise stayed_away(problem) from None

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from heliograph.log import MIXED_PACKETS, PUBLISH_PACKETS
-from heliograph.log.streams import Data
+from heliograph.log.streams import BlockData
 from heliograph.pipeline.source.gathering import Numbers, Records, other_form
 
 _FRONT_WORDS = np.arange(18)
@@ -109,7 +109,7 @@ def _uniform(front: Numbers, starts: Numbers, firsts: Numbers) -> Runs:
     )
 
 
-def _mixed(data: Data, front: Numbers, starts: Numbers, firsts: Numbers) -> Runs:
+def _mixed(data: BlockData, front: Numbers, starts: Numbers, firsts: Numbers) -> Runs:
     """Each message of a record of several topics is a run."""
     counts, form_flags_columns = front[:, _COUNT], front[:, _FORM_FLAGS_TOPIC]
     sizes_at = starts + _FRONT_SIZE + _RECEIVER_SIZE * front[:, _RECEIVERS]
@@ -154,7 +154,7 @@ def _mixed(data: Data, front: Numbers, starts: Numbers, firsts: Numbers) -> Runs
 
 
 def _name_starts(sizes: Numbers) -> Numbers:
-    """Where topics start in packets of these sizes: see `name_start` of `heliograph.log.mixed_messages`."""
+    """Where topics start in packets of these sizes: see `topic_start` of `heliograph.log.mixed_messages`."""
     starts = np.full(len(sizes), 4)
     for size in (0x7F + 2, 0x3FFF + 3, 0x1FFFFF + 4):
         longer = sizes > size
@@ -164,7 +164,7 @@ def _name_starts(sizes: Numbers) -> Numbers:
     return starts
 
 
-def _behind_length(data: Data, starts: Numbers, ends: Numbers) -> Numbers:
+def _behind_length(data: BlockData, starts: Numbers, ends: Numbers) -> Numbers:
     """Where properties start that have their length before them; `ends` where there are none.
 
     Nothing is there in packets before MQTT 5, and a single zero in most others.

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 import h11
 
-from heliograph.log.streams import FilePart, Piece
+from heliograph.log.streams import BodyPiece, FilePart
 from heliograph.server.logs import RepeatedWarnings
 from heliograph.server.network.accepting import Acceptor, tcp_sockets
 from heliograph.server.network.lingering import LINGER, MOST_BYTES
@@ -52,12 +52,12 @@ class Answer:
 
     status: HTTPStatus
     content_type: str
-    body: bytes | Sequence[Piece]
+    body: bytes | Sequence[BodyPiece]
     """In one piece, or in several that need not be put together; files are closed when it has been sent."""
     headers: tuple[tuple[str, str], ...] = ()
 
     @property
-    def pieces(self) -> Sequence[Piece]:
+    def pieces(self) -> Sequence[BodyPiece]:
         """The body, as pieces."""
         return [self.body] if isinstance(self.body, bytes) else self.body
 
@@ -296,7 +296,7 @@ async def _body_of(request: h11.Request, http: h11.Connection, reader: asyncio.S
     return body
 
 
-async def _write(writer: asyncio.StreamWriter, sock: socket.socket, pieces: Sequence[Piece]) -> None:
+async def _write(writer: asyncio.StreamWriter, sock: socket.socket, pieces: Sequence[BodyPiece]) -> None:
     """Write small pieces together; from a large one on, past the transport, which would copy what has to wait."""
     large = next((number for number, piece in enumerate(pieces) if _is_large(piece)), len(pieces))
     writer.write(b"".join(piece for piece in pieces[:large] if not isinstance(piece, FilePart)))
@@ -305,11 +305,11 @@ async def _write(writer: asyncio.StreamWriter, sock: socket.socket, pieces: Sequ
         await _send(sock, pieces[large:])
 
 
-def _is_large(piece: Piece) -> bool:
+def _is_large(piece: BodyPiece) -> bool:
     return isinstance(piece, FilePart) or len(piece) > WRITE_SIZE
 
 
-async def _send(sock: socket.socket, pieces: Sequence[Piece]) -> None:
+async def _send(sock: socket.socket, pieces: Sequence[BodyPiece]) -> None:
     """Send bit by bit, for others want their turn, whenever there is room in the socket."""
     loop, done = asyncio.get_running_loop(), asyncio.Event()
     failed: list[OSError] = []
@@ -338,7 +338,7 @@ async def _send(sock: socket.socket, pieces: Sequence[Piece]) -> None:
 class _Sending:
     """Pieces on their way into a socket; those of files without a way through this process."""
 
-    def __init__(self, sock: socket.socket, pieces: Sequence[Piece]) -> None:
+    def __init__(self, sock: socket.socket, pieces: Sequence[BodyPiece]) -> None:
         self._sock = sock
         self.left = deque(piece for piece in pieces if len(piece))
         self._at = 0
@@ -363,7 +363,7 @@ class _Sending:
                 self._at = 0
 
 
-def _encode(http: h11.Connection, answer: Answer, wants_body: bool) -> list[Piece]:
+def _encode(http: h11.Connection, answer: Answer, wants_body: bool) -> list[BodyPiece]:
     # h11 looks at nothing but their length, so it need not be bytes.
     parts: Sequence[Any] = answer.pieces
     response = h11.Response(

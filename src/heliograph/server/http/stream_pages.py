@@ -18,10 +18,10 @@ from urllib.parse import parse_qsl, unquote
 
 from heliograph.broker import is_plain_name
 from heliograph.log.streams import (
+    BodyPiece,
     FilePart,
     OffsetAhead,
     OffsetGone,
-    Piece,
     StreamMessage,
     StreamReader,
     UnknownStream,
@@ -134,10 +134,10 @@ def _records(reader: StreamReader, partition: int, offset: int, query: Query) ->
     """Records as they are in the files. Whoever gets them looks at their check sums, so nobody does so here."""
     size = MOST_BYTES if query.bytes is None else min(query.bytes, MOST_BYTES)
     end = None if query.limit is None else offset + query.limit
-    body: list[Piece] = []
+    body: list[BodyPiece] = []
     next_, found, seen = offset, 0, 0
     with ExitStack() as files:
-        for passage in reader.passages(partition, offset, end, size):
+        for passage in reader.raw_records(partition, offset, end, size):
             body += _owned(passage.pieces, files)
             next_, found, seen = passage.next, found + sum(map(len, passage.pieces)), seen + passage.seen
             # Between them may be much of others, which takes time, too.
@@ -153,7 +153,7 @@ def _records(reader: StreamReader, partition: int, offset: int, query: Query) ->
     return Answer(HTTPStatus.OK, "application/octet-stream", body, headers)
 
 
-def _owned(pieces: Sequence[Piece], files: ExitStack) -> Iterator[Piece]:
+def _owned(pieces: Sequence[BodyPiece], files: ExitStack) -> Iterator[BodyPiece]:
     """The same, with a file that stays open until the answer is sent: the reader will have gone on or be closed."""
     descriptor = -1
     for piece in pieces:

@@ -121,7 +121,8 @@ class Listener:
     def _overrun(self) -> bool:
         """Whether there are so many connections that a new one is not even told so."""
         number = len(self._writer.outlets)
-        if number >= self._most_clients - _REFUSED_AT_ONCE:  # seldom, and then what is true now counts
+        # The limit can be changed from outside while we run; asking for each client would cost a system call each.
+        if not number % 16 or number >= self._most_clients - _REFUSED_AT_ONCE:
             self._most_clients = most_clients()
         most = self._most_clients
         limit = min(self._writer.broker.limits.connections, most)

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from heliograph.flow.definition.flow_loading import load_flow
 from heliograph.flow.engine.compiled_flow import compile_flow
 from heliograph.flow.engine.outcome import Put, Result, WriteFile
-from heliograph.flow.engine.resources import Resources
+from heliograph.flow.engine.run import Resources
 from heliograph.flow.formats.envelope import Envelope
+from heliograph.flow.loading.flow_loading import load_flow
 from heliograph.flow.testing import FlowUnderTest
 from heliograph.flow.testing.flow_under_test import NOON
 from small_flows import flow_under_test, write_flow

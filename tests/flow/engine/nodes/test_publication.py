@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from heliograph.errors import Problem
-from heliograph.flow.engine.nodes.subscriptions import Subscription, SubscriptionRegistry, topic_matches
 from heliograph.flow.engine.outcome import Publish, Result
+from heliograph.flow.engine.subscriptions import Subscription, SubscriptionRegistry, topic_matches
 from heliograph.flow.testing import FlowUnderTest
 from small_flows import flow_under_test
 
@@ -113,7 +113,7 @@ def test_a_command_that_is_wrong_fails(tmp_path: Path, psc: dict[str, str], text
 
 
 def test_retained_publications(flow: FlowUnderTest) -> None:
-    from heliograph.flow.engine.resources import Resources
+    from heliograph.flow.engine.run import Resources
     from heliograph.flow.formats.envelope import Envelope
 
     def published(**psc: str) -> list[tuple[str, bool, bool]]:

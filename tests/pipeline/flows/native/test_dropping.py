@@ -8,7 +8,7 @@ from pyspark.sql.functions import lit
 
 from heliograph.flow.engine.compiled_flow import compile_flow
 from heliograph.flow.engine.outcome import Result
-from heliograph.flow.engine.resources import Resources
+from heliograph.flow.engine.run import Resources
 from heliograph.flow.testing.flow_under_test import NOON, FlowUnderTest
 from heliograph.pipeline.flows import flow_outputs
 from heliograph.pipeline.flows.effect_rows import ROW

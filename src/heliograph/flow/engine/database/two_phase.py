@@ -7,9 +7,8 @@ source, so that it can be found again after a crash, and told from what belongs 
 from hashlib import blake2b
 
 from heliograph.errors import Problem
-from heliograph.flow.engine.database.databases import Databases
+from heliograph.flow.engine.database.databases import Databases, DataSources
 from heliograph.flow.engine.database.postgresql import PostgresqlConnection
-from heliograph.flow.engine.database.sources import DataSources
 from heliograph.flow.language.esql.database_access import DatabaseError
 
 _LONGEST = 100

@@ -9,25 +9,20 @@ input of AggregateReply; otherwise it is known to be complete when the path behi
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from heliograph.errors import Problem
-from heliograph.flow.definition.flow import NodeDefinition
-from heliograph.flow.engine.aggregation.store import Aggregate, AggregationStore, Match
+from heliograph.flow.definition import NodeDefinition
+from heliograph.flow.engine.aggregation_store import Aggregate, AggregationStore, Match
+from heliograph.flow.engine.compilation import Compilation
 from heliograph.flow.engine.exceptions import FlowException
 from heliograph.flow.engine.message import Message, TreeReading
-from heliograph.flow.engine.node import Node, Timekeeper, Timer
-from heliograph.flow.engine.nodes.node_properties import READING, REQUIRED, NodeKind, Property
+from heliograph.flow.engine.node import READING, REQUIRED, Node, NodeKind, Property, Timer, TimerNode
 from heliograph.flow.engine.outcome import Outcome, Result
-from heliograph.flow.engine.resources import Resources
-from heliograph.flow.engine.run import Assembly, Run, Target
+from heliograph.flow.engine.run import Assembly, Resources, Run, Target
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.formats.messages import MessageSettings
 from heliograph.flow.tree import Element
 from heliograph.flow.tree.element_types import NAME_VALUE
-
-if TYPE_CHECKING:
-    from heliograph.flow.engine.building import Building
 
 CONTROL_FOLDER = "ComIbmAggregateControlNode"
 REPLY_BODY = "ComIbmAggregateReplyBody"
@@ -47,11 +42,11 @@ def _store(resources: Resources) -> AggregationStore:
 class AggregateControl(Node):
     """Begins an aggregation."""
 
-    def __init__(self, definition: NodeDefinition, building: "Building") -> None:
-        super().__init__(definition, building)
+    def __init__(self, definition: NodeDefinition, compilation: Compilation) -> None:
+        super().__init__(definition, compilation)
         self._aggregate: str = definition.properties["aggregate"]
         self._timeout: float = definition.properties["timeout"]
-        self._catalogue = building.catalogue
+        self._catalogue = compilation.catalogue
 
     def link(self, terminals: Mapping[str, Target]) -> None:
         """Fan-out, and control."""
@@ -102,8 +97,8 @@ class AggregateControl(Node):
 class AggregateRequest(Node):
     """Records that the output before it has sent a request."""
 
-    def __init__(self, definition: NodeDefinition, building: "Building") -> None:
-        super().__init__(definition, building)
+    def __init__(self, definition: NodeDefinition, compilation: Compilation) -> None:
+        super().__init__(definition, compilation)
         self._folder: str = definition.properties["folder"]
 
     def link(self, terminals: Mapping[str, Target]) -> None:
@@ -142,14 +137,14 @@ def _bytes_at(element: Element, path: Sequence[str]) -> bytes:
     return found.value if found is not None and isinstance(found.value, bytes) else b""
 
 
-class AggregateReply(Timekeeper):
+class AggregateReply(TimerNode):
     """Collects replies."""
 
-    def __init__(self, definition: NodeDefinition, building: "Building") -> None:
-        super().__init__(definition, building)
+    def __init__(self, definition: NodeDefinition, compilation: Compilation) -> None:
+        super().__init__(definition, compilation)
         self._aggregate: str = definition.properties["aggregate"]
         self._unknown_timeout: float = definition.properties["unknown_timeout"]
-        self._reading = building.reading_before(definition)
+        self._reading = compilation.reading_before(definition)
 
     def link(self, terminals: Mapping[str, Target]) -> None:
         """Its four ways out, and catch."""

@@ -1,26 +1,21 @@
 """ResetContentDescriptor: from here on the body is read in another way; its bytes stay."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
-from heliograph.flow.definition.flow import NodeDefinition
-from heliograph.flow.engine.building import settings_of
+from heliograph.flow.definition import NodeDefinition
+from heliograph.flow.engine.compilation import Compilation, message_settings
 from heliograph.flow.engine.message import BodyReading
-from heliograph.flow.engine.node import Node
-from heliograph.flow.engine.nodes.node_properties import READING, NodeKind
+from heliograph.flow.engine.node import READING, Node, NodeKind
 from heliograph.flow.engine.run import Assembly, Run, Target
-
-if TYPE_CHECKING:
-    from heliograph.flow.engine.building import Building
 
 
 class ResetContentDescriptor(Node):
     """Reads bodies anew."""
 
-    def __init__(self, definition: NodeDefinition, building: "Building") -> None:
-        super().__init__(definition, building)
-        before = building.reading_before(definition).domain
-        self._reading = BodyReading(building.catalogue, settings_of(definition.properties, domain=before))
+    def __init__(self, definition: NodeDefinition, compilation: Compilation) -> None:
+        super().__init__(definition, compilation)
+        before = compilation.reading_before(definition).domain
+        self._reading = BodyReading(compilation.catalogue, message_settings(definition.properties, domain=before))
 
     def link(self, terminals: Mapping[str, Target]) -> None:
         """What is behind it."""

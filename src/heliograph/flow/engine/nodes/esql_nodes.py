@@ -1,24 +1,20 @@
 """Compute, Filter and Database: nodes that run a module of ESQL."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from heliograph.errors import Problem
-from heliograph.flow.definition.flow import NodeDefinition
+from heliograph.flow.definition import NodeDefinition
+from heliograph.flow.engine.compilation import Compilation
+from heliograph.flow.engine.esql_programs import Changes
 from heliograph.flow.engine.message import Message
-from heliograph.flow.engine.node import Node
-from heliograph.flow.engine.nodes.node_properties import REQUIRED, NodeKind, Property, choice
-from heliograph.flow.engine.nodes.ownership import is_message_moved
-from heliograph.flow.engine.resources import Resources
-from heliograph.flow.engine.run import Assembly, Run, Target
+from heliograph.flow.engine.node import REQUIRED, Node, NodeKind, Property, choice
+from heliograph.flow.engine.nodes.tree_ownership import is_message_moved
+from heliograph.flow.engine.run import Assembly, Resources, Run, Target
+from heliograph.flow.language.esql.compiled_program import CompiledModule
 from heliograph.flow.language.esql.database_access import DatabaseAccess
 from heliograph.flow.language.esql.evaluation import Evaluation, LogEntry, Propagation, late, no_propagation
 from heliograph.flow.language.esql.runtime.message_root import MessageRoot
-
-if TYPE_CHECKING:
-    from heliograph.flow.engine.building import Building
-    from heliograph.flow.engine.nodes.node_programs import Changes
-    from heliograph.flow.language.esql.compiled_program import CompiledModule
 
 COMPUTE_OUTPUTS = ("out", "out1", "out2", "out3", "out4")
 
@@ -72,27 +68,27 @@ class EsqlNode(Node):
 
     module_kind = ""
 
-    def __init__(self, definition: NodeDefinition, building: "Building") -> None:
-        super().__init__(definition, building)
-        self._module, self._changes = self.compiled(definition, building)
+    def __init__(self, definition: NodeDefinition, compilation: Compilation) -> None:
+        super().__init__(definition, compilation)
+        self._module, self._changes = self.compiled(definition, compilation)
         properties = definition.properties
-        self.catalogue = building.catalogue
+        self.catalogue = compilation.catalogue
         self.data_source: str = properties["data_source"]
         self.throws: bool = properties["throw_database_errors"]
         commits = properties["database_transaction"] == "commit"
         self._view = (
             (commits, properties["warnings_are_errors"]) if commits or properties["warnings_are_errors"] else None
         )
-        self.external = building.definition.parameters
+        self.external = compilation.definition.parameters
         self._properties = {
-            "ApplicationLabel": building.flow,
-            "MessageFlowLabel": building.flow,
+            "ApplicationLabel": compilation.flow,
+            "MessageFlowLabel": compilation.flow,
             "NodeLabel": self.name,
         }
 
-    def compiled(self, definition: NodeDefinition, building: "Building") -> "tuple[CompiledModule, Changes]":
+    def compiled(self, definition: NodeDefinition, compilation: Compilation) -> tuple[CompiledModule, Changes]:
         """The module, and which of its input trees it may change."""
-        return building.module(definition, self.module_kind)
+        return compilation.module(definition, self.module_kind)
 
     def received(self, assembly: Assembly) -> Assembly:
         """What the module may work on: copies of the trees that it may change."""
@@ -139,9 +135,9 @@ class EsqlNode(Node):
 class SendingNode(EsqlNode):
     """What Compute and Database have in common: `RETURN TRUE` sends to `out`, PROPAGATE anywhere and any tree."""
 
-    def __init__(self, definition: NodeDefinition, building: "Building") -> None:
-        super().__init__(definition, building)
-        self._labels = building.labels
+    def __init__(self, definition: NodeDefinition, compilation: Compilation) -> None:
+        super().__init__(definition, compilation)
+        self._labels = compilation.labels
 
     def link(self, terminals: Mapping[str, Target]) -> None:
         """Its outputs."""
@@ -195,10 +191,10 @@ class Compute(SendingNode):
 
     module_kind = "COMPUTE"
 
-    def __init__(self, definition: NodeDefinition, building: "Building") -> None:
-        super().__init__(definition, building)
+    def __init__(self, definition: NodeDefinition, compilation: Compilation) -> None:
+        super().__init__(definition, compilation)
         self._mode = COMPUTE_MODES[definition.properties["mode"]]
-        self._moves_message = self.type == "Compute" and is_message_moved(definition, building)
+        self._moves_message = self.type == "Compute" and is_message_moved(definition, compilation)
 
     def evaluation(self, received: Assembly, run: Run) -> NodeEvaluation:
         """One run of the module; a message that nobody else needs is its output already when it is to be copied."""
@@ -274,5 +270,26 @@ DATABASE = NodeKind(
     "Works on databases with ESQL.",
     Database,
     properties=_PROPERTIES,
+    outputs=(*COMPUTE_OUTPUTS, "failure"),
+)
+
+# Mapping: builds a message by rules in YAML.
+
+
+class MappingNode(Compute):
+    """A Compute whose module is made from a .map.yaml file."""
+
+    def compiled(self, definition: NodeDefinition, compilation: Compilation) -> tuple[CompiledModule, Changes]:
+        """The module of the mapping."""
+        return compilation.mapping(definition)
+
+
+_INHERITED = {name: rule for name, rule in COMPUTE.properties.items() if name not in ("esql", "module")}
+
+MAPPING = NodeKind(
+    "Mapping",
+    "Builds a new message by rules: from a source path to a target path.",
+    MappingNode,
+    properties={"map": Property("The .map.yaml file.", "file", REQUIRED, suffix=".map.yaml"), **_INHERITED},
     outputs=(*COMPUTE_OUTPUTS, "failure"),
 )

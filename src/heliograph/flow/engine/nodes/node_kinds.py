@@ -2,33 +2,32 @@
 
 from collections.abc import Mapping
 
+from heliograph.flow.engine.node import NodeKind
 from heliograph.flow.engine.nodes import (
     aggregate_nodes,
     descriptor_nodes,
     esql_nodes,
-    inputs,
-    mapping,
-    outputs,
+    input_nodes,
+    output_nodes,
     path_nodes,
-    publication,
+    publication_node,
     python_nodes,
-    tracing,
+    trace_node,
 )
-from heliograph.flow.engine.nodes.node_properties import NodeKind
 
 _ALL = (
-    inputs.QUEUE_INPUT,
-    inputs.TOPIC_INPUT,
-    inputs.FILE_INPUT,
-    inputs.HTTP_INPUT,
-    outputs.QUEUE_OUTPUT,
-    outputs.QUEUE_REPLY,
-    outputs.FILE_OUTPUT,
-    outputs.HTTP_REPLY,
+    input_nodes.QUEUE_INPUT,
+    input_nodes.TOPIC_INPUT,
+    input_nodes.FILE_INPUT,
+    input_nodes.HTTP_INPUT,
+    output_nodes.QUEUE_OUTPUT,
+    output_nodes.QUEUE_REPLY,
+    output_nodes.FILE_OUTPUT,
+    output_nodes.HTTP_REPLY,
     esql_nodes.COMPUTE,
     esql_nodes.FILTER,
     esql_nodes.DATABASE,
-    mapping.KIND,
+    esql_nodes.MAPPING,
     path_nodes.KIND,
     path_nodes.TRY_CATCH,
     path_nodes.THROW,
@@ -37,9 +36,9 @@ _ALL = (
     aggregate_nodes.AGGREGATE_CONTROL,
     aggregate_nodes.AGGREGATE_REQUEST,
     aggregate_nodes.AGGREGATE_REPLY,
-    publication.KIND,
+    publication_node.KIND,
     descriptor_nodes.KIND,
-    tracing.KIND,
+    trace_node.KIND,
     python_nodes.KIND,
 )
 

@@ -1,22 +1,17 @@
 """Nodes that choose paths: labels, FlowOrder, TryCatch and Throw."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from heliograph.errors import Problem
-from heliograph.flow.definition.flow import NodeDefinition
+from heliograph.flow.definition import NodeDefinition
+from heliograph.flow.engine.compilation import Compilation
 from heliograph.flow.engine.exceptions import FlowException
-from heliograph.flow.engine.node import Node
+from heliograph.flow.engine.node import Node, NodeKind, Property, choice
 from heliograph.flow.engine.nodes.esql_nodes import COMPUTE_MODES
-from heliograph.flow.engine.nodes.node_properties import NodeKind, Property, choice
-from heliograph.flow.engine.nodes.ownership import maker_of_trees, propagates
+from heliograph.flow.engine.nodes.tree_ownership import maker_of_trees, propagates
 from heliograph.flow.engine.run import Assembly, Run, Target
 from heliograph.flow.language.values.errors import UserError
 from heliograph.flow.tree import Element
-
-if TYPE_CHECKING:
-    from heliograph.flow.engine.building import Building
-
 
 # RouteToLabel and Label: paths that are chosen by name, from a list in the local environment.
 
@@ -28,11 +23,11 @@ LABEL_NAME = "labelName"
 class RouteToLabel(Node):
     """Takes the last (or first) entry off the list and sends the message to the label that it names."""
 
-    def __init__(self, definition: NodeDefinition, building: "Building") -> None:
-        super().__init__(definition, building)
+    def __init__(self, definition: NodeDefinition, compilation: Compilation) -> None:
+        super().__init__(definition, compilation)
         self._at = -1 if definition.properties["mode"] == "last" else 0
-        self._labels = building.labels
-        self._owns_list = _owns_list(definition, building)
+        self._labels = compilation.labels
+        self._owns_list = _owns_list(definition, compilation)
 
     def accept(self, assembly: Assembly, run: Run) -> None:
         """To one label only; the entry is gone behind it, so that a next RouteToLabel takes the next."""
@@ -63,16 +58,16 @@ class RouteToLabel(Node):
         return entry, target
 
 
-def _owns_list(definition: NodeDefinition, building: "Building") -> bool:
+def _owns_list(definition: NodeDefinition, compilation: Compilation) -> bool:
     """Whether the local environment comes from a Compute that made it for this node alone.
 
     Then an entry can be taken off it without a copy of all others: lists can be long.
     """
-    source = maker_of_trees(definition, building)
+    source = maker_of_trees(definition, compilation)
     if source is None or not COMPUTE_MODES[source.properties["mode"]][1]:
         return False
     # After PROPAGATE ... DELETE NONE the module goes on with the same tree.
-    return all(statement.delete for statement in propagates(source, building))
+    return all(statement.delete for statement in propagates(source, compilation))
 
 
 def router_entries(local_environment: Element) -> list[Element]:
@@ -144,8 +139,8 @@ class TryCatch(Node):
 class Throw(Node):
     """Raises an exception for every message."""
 
-    def __init__(self, definition: NodeDefinition, building: "Building") -> None:
-        super().__init__(definition, building)
+    def __init__(self, definition: NodeDefinition, compilation: Compilation) -> None:
+        super().__init__(definition, compilation)
         self._text: str = definition.properties["text"]
         self._number: int = definition.properties["number"]
         self._catalog: str = definition.properties["catalog"]

@@ -10,19 +10,16 @@
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from heliograph.errors import Problem
-from heliograph.flow.definition.flow import NodeDefinition
+from heliograph.flow.definition import NodeDefinition
+from heliograph.flow.engine.compilation import Compilation
 from heliograph.flow.engine.message import Message
-from heliograph.flow.engine.node import Node
-from heliograph.flow.engine.nodes.node_properties import REQUIRED, NodeKind, Property
+from heliograph.flow.engine.node import REQUIRED, Node, NodeKind, Property
 from heliograph.flow.engine.run import Assembly, Run, Target
+from heliograph.flow.formats.catalogue import Catalogue
 from heliograph.flow.tree import Element, Part, Text
-
-if TYPE_CHECKING:
-    from heliograph.flow.engine.building import Building
-    from heliograph.flow.formats.catalogue import Catalogue
 
 OUTPUTS = ("out", "out1", "out2", "out3", "out4")
 OFFERED = ("environment", "parameters", "now")
@@ -32,7 +29,7 @@ class PythonMessage:
     """What a Python node sees of a message; all of it may be changed."""
 
     def __init__(
-        self, root: Element, local_environment: Element, exception_list: Element, catalogue: "Catalogue"
+        self, root: Element, local_environment: Element, exception_list: Element, catalogue: Catalogue
     ) -> None:
         self.root = root
         """Properties, headers, body."""
@@ -63,13 +60,13 @@ class PythonMessage:
 class PythonNode(Node):
     """Calls `process`."""
 
-    def __init__(self, definition: NodeDefinition, building: "Building") -> None:
-        super().__init__(definition, building)
-        file, text = building.source(definition, "file")
+    def __init__(self, definition: NodeDefinition, compilation: Compilation) -> None:
+        super().__init__(definition, compilation)
+        file, text = compilation.source(definition, "file")
         self._process = load_function(text, file, definition.properties["function"])
         self._wants = wanted(self._process)
-        self._parameters = building.definition.parameters
-        self._catalogue = building.catalogue
+        self._parameters = compilation.definition.parameters
+        self._catalogue = compilation.catalogue
 
     def link(self, terminals: Mapping[str, Target]) -> None:
         """Its five outputs."""

@@ -3,7 +3,7 @@
 import struct
 
 from heliograph.flow.formats.cwf.cwf_shapes import TextShape
-from heliograph.flow.formats.cwf.ops import Choose, FieldRun, Gap, Inner, Leaf, Op, PadRecord, Repeat, Variable
+from heliograph.flow.formats.cwf.plan_steps import Choose, FieldRun, Gap, Inner, Leaf, Op, PadRecord, Repeat, Variable
 from heliograph.flow.formats.model import Group, Site, Source
 from heliograph.flow.formats.model.source import ERRORS, read_problem
 from heliograph.flow.tree import Element
@@ -34,13 +34,13 @@ class _Reader:
         """How many choices are being tried: what is tried is not shown before it fits."""
 
     def whole(self, root: Inner) -> None:
-        self._source.add("children = part._children = []")
+        self._source.add("children = part.loaded = []")
         self._ops(root.ops, "part", "children")
         site = Site("", "min(o, len(data))", "the end of the message")
         self._source.add("if o < len(data): raise ValueError(f'{len(data) - o} bytes more')", site)
         # `o` may be behind the end: room that a shorter branch or a table leaves unused at the end of a message need
         # not be sent. A field that is not all there has failed before.
-        self._source.add("part._open = None")
+        self._source.add("part.pending = None")
         self._source.add("yield")
 
     def _ops(self, ops: list[Op], parent: str, children: str) -> None:
@@ -144,9 +144,9 @@ class _Reader:
         element, inside = self._source.new_name("p"), self._source.new_name("c")
         add = self._source.add
         add(f"{element} = Element({op.group.name!r}); {element}.parent = {parent}; {children}.append({element})")
-        add(f"{element}._open = part; {inside} = {element}._children = []")
+        add(f"{element}.pending = part; {inside} = {element}.loaded = []")
         self._ops(op.ops, element, inside)
-        add(f"{element}._open = None")
+        add(f"{element}.pending = None")
 
     def _repeat(self, op: Repeat, parent: str, children: str) -> None:
         add = self._source.add

@@ -12,7 +12,7 @@ from heliograph.flow.formats.mrm_xml.mrm_xml_shapes import XSI, Content, Documen
 from heliograph.flow.formats.xml.dialect import XMLNSC
 from heliograph.flow.formats.xml.expat_reader import decode
 from heliograph.flow.formats.xml.reader import read_document
-from heliograph.flow.tree import Element, Part
+from heliograph.flow.tree import Element, Part, building
 from heliograph.flow.tree.element_types import NAME, NAME_VALUE, VALUE, Xmlnsc
 
 # The quick way to read usual documents: elements without attributes, text without references, as the model wants it.
@@ -113,7 +113,7 @@ def _members(
                 raise _Unusual
             child = Element(name, None, NAME, namespace)
             inside: list[Element] = []
-            child._children = inside
+            child.loaded = inside
             at, _, _ = _members(pieces, at + 1, inner, child, end, inside, "", 0)
         child.parent = parent
         children.append(child)
@@ -156,11 +156,11 @@ class Reader:
         """See Format: members one by one. Whether none is missing is known only at the end."""
         text = decode(data, part.text, self.document.title)
         children: list[Element] = []
-        part._children = children
+        part.loaded = children
         whole = yield from self._quick.read(text, part, children)
         if not whole:
             yield from self._read(part, text, len(children))
-        part._open = None
+        part.pending = None
         yield
 
     def _read(self, part: Part, text: str, known: int) -> Iterator[None]:
@@ -169,8 +169,8 @@ class Reader:
         typing = _Typing(self.document, part, text)
         for _ in read_document(apart, self.dialect, text):
             root = _root_of(apart)
-            if root is not None and root._children:
-                yield from typing.members(root, root._children[:-1], known)  # the last may not be complete
+            if root is not None and root.loaded:
+                yield from typing.members(root, root.loaded[:-1], known)  # the last may not be complete
         root = _root_of(apart)
         assert root is not None
         yield from typing.members(root, root.children, known)
@@ -194,7 +194,7 @@ class _Typing:
         document, part = self.document, self.part
         if root.name != document.tag or root.namespace != document.namespace:
             raise self._problem(part, f"element {_named(document.tag, document.namespace)}", _found(root))
-        kept = part._children
+        kept = part.loaded
         assert kept is not None
         for child in children[self._seen :]:
             self._seen += 1
@@ -216,7 +216,7 @@ class _Typing:
         part, content = self.part, self.document.content
         part.value, part.type = root.value, root.type
         self._check_text(part, content, root.children)
-        self._finish(part, content, self._codes, part._children or [], null=False)
+        self._finish(part, content, self._codes, part.loaded or [], null=False)
 
     def _content(self, element: Element, content: Content) -> None:
         codes: list[str] = []
@@ -243,7 +243,7 @@ class _Typing:
         if shape.inner is not None:
             child.name = shape.name
             self._content(child, shape.inner)
-        elif child._children is not None or child._open is not None or child.value == "":
+        elif not building.is_leaf(child) or child.value == "":
             self._unusual(child, shape)
         else:
             parse = shape.values.parse  # type: ignore[union-attr]
@@ -269,8 +269,7 @@ class _Typing:
         else:
             element.type = NAME
             element.value = None
-        element._children = kept or None
-        element._index = None
+        building.keep(element, kept)
 
     def _own_value(self, element: Element, shape: Shape) -> None:
         assert shape.values is not None
@@ -321,8 +320,7 @@ class _Typing:
                 raise self._problem(child, "no attribute", f"attribute {_named(aside.name, aside.namespace)}")
             elif aside.type in _ELEMENTS or aside.type & 0x03000000 == VALUE:
                 raise self._problem(child, values.expected, _found(aside))
-        child._children = kept or None
-        child._index = None
+        building.keep(child, kept)
         if null:
             if not shape.nillable or child.value:
                 expected = "no value beside xsi:nil" if shape.nillable else "an element that is not null"
@@ -396,7 +394,7 @@ def _expected(content: Content, codes: list[str]) -> str:
 
 
 def _root_of(part: Part) -> Element | None:
-    return next((child for child in part._children or () if child.type in _ELEMENTS), None)
+    return next((child for child in part.loaded or () if child.type in _ELEMENTS), None)
 
 
 def _is_null(element: Element) -> bool:
@@ -415,7 +413,7 @@ def _line_of(text: str, element: Element, attributes: set[int]) -> int:
     """The line in which the start tag of an element is: counted in the document, for only problems need it."""
     places: list[int] = []
     while element.parent is not None and not element.is_part:
-        siblings = element.parent._children or []
+        siblings = element.parent.loaded or []
         before = siblings[: next((at for at, one in enumerate(siblings) if one is element), 0)]
         places.append(sum(1 for one in before if one.type in _ELEMENTS and id(one) not in attributes))
         element = element.parent

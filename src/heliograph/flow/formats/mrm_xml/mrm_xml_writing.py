@@ -94,7 +94,7 @@ class Writer:
                         f"{start}{inside}" if inside[-2:] == "/>" and inside[:1] != ">" else f"{start}{inside}{end}"
                     )
                     continue
-                if value is None or child._children is not None or child._open is not None:
+                if value is None or child.loaded is not None or child.pending is not None:
                     out.append(self._unusual(child, shape))
                     continue
                 if not (text and value.__class__ is str):

@@ -4,9 +4,8 @@ import re
 from collections.abc import Iterator
 
 from heliograph.flow.formats.format_problem import CANNOT_WRITE, FormatProblem
-from heliograph.flow.formats.swift.elements import Field, Sequence
-from heliograph.flow.formats.swift.fields import FieldFormat, plain
-from heliograph.flow.formats.swift.text_block import SequenceModel, TextReader, TextWriter, new_value
+from heliograph.flow.formats.swift.swift_fields import FieldFormat, plain
+from heliograph.flow.formats.swift.text_block import Field, Sequence, SequenceModel, TextReader, TextWriter, new_value
 from heliograph.flow.tree import Element, Part
 
 # The blocks around a SWIFT message's text: basic header, application header, user header, trailers.
@@ -69,7 +68,7 @@ class MessageFormat:
         """Each step brings one block."""
         text = self._decoded(data)
         children: list[Element] = []
-        part._children = children
+        part.loaded = children
         at = 0
         while text.startswith("{", at):
             if text.startswith("4:", at + 1) and not text.startswith("{", at + 3):
@@ -84,7 +83,7 @@ class MessageFormat:
             )
         if at < len(text):
             children.append(new_value(TRAILER, text[at:], part))
-        part._open = None
+        part.pending = None
 
     def _decoded(self, data: bytes) -> str:
         try:
@@ -177,8 +176,8 @@ class _BlockReader:
         if children is None:
             expected = form.notation if form is not None else "fields such as {108:...}"
             raise FormatProblem(self.title, expected, repr(text), path=element.path(), line=1)
-        element._children = children
-        element._open = None
+        element.loaded = children
+        element.pending = None
 
 
 def _is_tagged(block: Element) -> bool:

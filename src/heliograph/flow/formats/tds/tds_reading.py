@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from heliograph.flow.formats.charsets import Charset
 from heliograph.flow.formats.format_problem import FormatProblem
 from heliograph.flow.formats.model import Order, Source
-from heliograph.flow.formats.tds.faults import Faults, Spot, check_tagged, choose
+from heliograph.flow.formats.tds.generated_support import ErrorReports, Spot, check_tagged, choose
 from heliograph.flow.formats.tds.member_reading import MemberReader
 from heliograph.flow.formats.tds.tds_plan import (
     FieldPlan,
@@ -23,7 +23,7 @@ from heliograph.flow.tree.element_types import NAME, NAME_VALUE
 
 
 def generate_reader(
-    plan: MessagePlan, source: Source, charset: Charset, faults: Faults, spots: dict[int, Spot]
+    plan: MessagePlan, source: Source, charset: Charset, errors: ErrorReports, spots: dict[int, Spot]
 ) -> None:
     """Add the function `read` and those that it calls to the source."""
     source.use(
@@ -32,8 +32,8 @@ def generate_reader(
         NAME_VALUE=NAME_VALUE,
         FormatProblem=FormatProblem,
         decode=charset.decode,
-        faults=faults,
-        fail=faults.fail,
+        errors=errors,
+        fail=errors.fail,
         check_tagged=check_tagged,
         choose=choose,
         unpadded=unpadded,
@@ -60,12 +60,12 @@ class _Reader(MemberReader):
                     " offset=error.start) from None"
                 )
             add("at, limit = 0, len(text)")
-            add("parent._children = children = []")
+            add("parent.loaded = children = []")
             add("add = children.append")
             with self._catching():
                 self._body(top, names, lazy=True)
                 add("if at != limit: fail(parent, text, at, 'the end of the message')")
-            add("part._open = None")
+            add("part.pending = None")
 
     def _functions(self, group: GroupPlan) -> dict[int, str]:
         """Functions for the groups inside, by the identity of their plans."""
@@ -92,7 +92,7 @@ class _Reader(MemberReader):
     @contextmanager
     def _defined(self, name: str) -> Iterator[None]:
         with self.source.block(f"def {name}(parent, text, at, limit):"):
-            self.source.add("children = parent._children")
+            self.source.add("children = parent.loaded")
             self.source.add("add = children.append")
             with self._catching():
                 yield
@@ -102,7 +102,7 @@ class _Reader(MemberReader):
         with self.source.block("try:"):
             yield
         with self.source.block("except ValueError as error:"):
-            self.source.add("raise faults.value(error, parent, text) from None")
+            self.source.add("raise errors.not_read(error, parent, text) from None")
 
     # Groups
 
@@ -137,7 +137,7 @@ class _Reader(MemberReader):
                 name = self.source.new_name("choose_")
                 # the function is defined where the choice is: it closes over nothing else
                 with self.source.block(f"def {name}(parent, text, at, limit):"):
-                    self.source.add("children = parent._children")
+                    self.source.add("children = parent.loaded")
                     self.source.add("add = children.append")
                     self._one(group, one, names)
                     self.source.add("return at")
@@ -227,7 +227,7 @@ class _Reader(MemberReader):
         with self.source.block(
             f"if len(once) != len(added) or not {self.source.constant('required', required)} <= once:"
         ):
-            add(f"check_tagged(faults, parent, added, text, {at}, {self._limits(group)})")
+            add(f"check_tagged(errors, parent, added, text, {at}, {self._limits(group)})")
 
     def _limits(self, group: GroupPlan) -> str:
         limits = {

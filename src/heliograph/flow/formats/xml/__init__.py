@@ -30,13 +30,13 @@ class XmlFormat:
         """A parser of a document."""
         last = self._last
         if last is not None and last[0] is data and last[1] is part.text:
-            part._open = last[2]  # as when a message and its copy are both looked into
+            part.pending = last[2]  # as when a message and its copy are both looked into
             return None
         text = decode(data, part.text, self.domain)
         packed = packed_document(part, self._dialect, text)
         if packed is None:
             return read_document(part, self._dialect, text)
-        part._open = packed
+        part.pending = packed
         self._last = (data, part.text, packed)
         return None
 

@@ -1,14 +1,15 @@
 """The builder: makes elements of what a reader meets, in the types of a dialect. Both readers use it."""
 
 from heliograph.flow.formats.xml.dialect import NO_PREFIXES, XML_NAMESPACE, XMLNS_NAMESPACE, Dialect
-from heliograph.flow.tree import Element, Part
+from heliograph.flow.tree import Element, Part, building
+from heliograph.flow.tree.building import attach
 
 DEEPEST = 256
 """So many elements may be inside each other: the flow goes through them by recursion."""
 _BLANKS = " \t\n\r"
 
 
-class Fault(Exception):
+class MalformedDocument(Exception):
     """Something that is not as it must be; the reader knows where."""
 
     def __init__(self, expected: str, found: str) -> None:
@@ -39,7 +40,7 @@ class Builder:
         self.prefixes: dict[str, str] = NO_PREFIXES
         self._outer: list[tuple[int, dict[str, str]]] = []
         """Prefixes outside of elements that declare some, with the depth of those."""
-        part._children = []
+        part.loaded = []
 
     @property
     def at_rest(self) -> bool:
@@ -54,14 +55,14 @@ class Builder:
         """An element begins."""
         stack = self.stack
         if len(stack) > DEEPEST:
-            raise Fault(f"at most {DEEPEST} elements inside each other", "more")
+            raise MalformedDocument(f"at most {DEEPEST} elements inside each other", "more")
         prefixes = self._declared(attributes) if self.dialect.namespaces and attributes else self.prefixes
         local, namespace = self._resolve(name, prefixes, "")
         element = Element(local, "", self.dialect.leaf, namespace)
         if attributes:
-            element._children = self._attributes(element, attributes, prefixes)
+            element.loaded = self._attributes(element, attributes, prefixes)
         self.add(element)
-        element._open = self.part
+        element.pending = self.part
         if prefixes is not self.prefixes:
             self._outer.append((len(stack), self.prefixes))
             self.prefixes = prefixes
@@ -71,7 +72,7 @@ class Builder:
 
     def end(self) -> None:
         """The innermost element ends."""
-        self.stack.pop()._open = None
+        self.stack.pop().pending = None
         self.leaf = False
         if self._outer and self._outer[-1][0] == len(self.stack):
             self.prefixes = self._outer.pop()[1]
@@ -114,15 +115,15 @@ class Builder:
             ("Standalone", standalone, dialect.standalone),
         ):
             if value is not None:
-                _put(declaration, Element(name, value, kind))
-        _put(self.part, declaration)
+                attach(declaration, Element(name, value, kind))
+        attach(self.part, declaration)
 
     def add(self, child: Element) -> None:
         """A child that is no attribute, comment or instruction: what holds it is not a leaf."""
         parent = self.stack[-1]
         if self.leaf:
             self.make_folder(parent)
-        _put(parent, child)
+        attach(parent, child)
 
     def _has_no_text(self) -> bool:
         """Whether the innermost element, a leaf, has no value yet, or one that would be left out as a child."""
@@ -134,11 +135,11 @@ class Builder:
     def _set_value(self, text: str) -> None:
         element = self.stack[-1]
         element.value = text
-        self.text_at = len(element._children or ())
+        self.text_at = len(element.loaded or ())
 
     def _add_aside(self, child: Element) -> None:
         """A child beside which a leaf keeps its value."""
-        _put(self.stack[-1], child)
+        attach(self.stack[-1], child)
 
     def make_folder(self, element: Element) -> None:
         """What was taken for its value is only the first text among its children."""
@@ -154,12 +155,7 @@ class Builder:
         if blank and not dialect.keeps_space:
             return
         child = Element("", text, dialect.cdata if is_cdata else dialect.white_space if blank else dialect.text)
-        child.parent = element
-        if element._children is None:
-            element._children = [child]
-        else:
-            element._children.insert(self.text_at, child)
-            element._index = None
+        building.attach_at(element, self.text_at, child)
 
     def _declared(self, attributes: list[tuple[str, str]]) -> dict[str, str]:
         """The prefixes inside an element with these attributes."""
@@ -170,12 +166,12 @@ class Builder:
             elif name.startswith("xmlns:"):
                 prefix = name[6:]
                 if not value or prefix == "xmlns" or (prefix == "xml") != (value == XML_NAMESPACE):
-                    raise Fault("a prefix with its namespace", f'{name}="{value}"')
+                    raise MalformedDocument("a prefix with its namespace", f'{name}="{value}"')
                 prefixes = {**prefixes, prefix: value}
             else:
                 continue
             if value == XMLNS_NAMESPACE or (name == "xmlns" and value == XML_NAMESPACE):
-                raise Fault("a namespace that may be declared", f'{name}="{value}"')
+                raise MalformedDocument("a namespace that may be declared", f'{name}="{value}"')
         return prefixes
 
     def _attributes(
@@ -195,7 +191,7 @@ class Builder:
                     known.name == local and known.namespace == namespace and known.type == dialect.attribute
                     for known in children
                 ):
-                    raise Fault("every attribute once", f"{local} of namespace {namespace} twice")
+                    raise MalformedDocument("every attribute once", f"{local} of namespace {namespace} twice")
             child.parent = element
             children.append(child)
         return children
@@ -208,15 +204,7 @@ class Builder:
             return name, "" if default is None else prefixes[""]
         prefix, _, local = name.partition(":")
         if not prefix or not local or ":" in local:
-            raise Fault("a name with one colon at most", name)
+            raise MalformedDocument("a name with one colon at most", name)
         if prefix not in prefixes:
-            raise Fault(f"a declaration xmlns:{prefix}", name)
+            raise MalformedDocument(f"a declaration xmlns:{prefix}", name)
         return local, prefixes[prefix]
-
-
-def _put(parent: Element, child: Element) -> None:
-    child.parent = parent
-    if parent._children is None:
-        parent._children = [child]
-    else:
-        parent._children.append(child)

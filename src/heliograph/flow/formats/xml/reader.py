@@ -9,7 +9,7 @@ import re
 from collections.abc import Generator, Iterator
 
 from heliograph.flow.formats.format_problem import FormatProblem
-from heliograph.flow.formats.xml.builder import DEEPEST, Builder, Fault
+from heliograph.flow.formats.xml.builder import DEEPEST, Builder, MalformedDocument
 from heliograph.flow.formats.xml.dialect import Dialect, ascii_name, has_any
 from heliograph.flow.formats.xml.expat_reader import read_with_expat
 from heliograph.flow.formats.xml.xml_shapes import Cut, Likely, Shape, cut, likely_shapes, shape_of
@@ -119,7 +119,7 @@ def _read_usual(builder: Builder, text: str) -> Generator[None, None, int | None
             yield
     if closings or not builder.rooted:
         return size
-    builder.part._open = None
+    builder.part.pending = None
     yield
     return None
 
@@ -182,10 +182,10 @@ def _read_pieces(builder: Builder, pieces: list[str], closings: list[str], refer
                         return at
                     builder.make_folder(parent)
                 element.parent = parent
-                if parent._children is None:
-                    parent._children = [element]
+                if parent.loaded is None:
+                    parent.loaded = [element]
                 else:
-                    parent._children.append(element)
+                    parent.loaded.append(element)
                 if behind:
                     builder.text(behind)
                 at += 2
@@ -198,7 +198,7 @@ def _read_pieces(builder: Builder, pieces: list[str], closings: list[str], refer
             if text:
                 builder.text(text)
             at += 1
-    except (_Unsure, Fault):
+    except (_Unsure, MalformedDocument):
         return at
     return at
 

@@ -71,11 +71,11 @@ def _may_need_care(document: str) -> bool:
 
 def _packed_pieces(part: Part, dialect: Dialect) -> Sequence[str] | None:
     """Of a document with one element, whose children are packed; None if it is another, or not that simple."""
-    children = part._children
-    if children is None or len(children) != 1 or part._open is not None:
+    children = part.loaded
+    if children is None or len(children) != 1 or part.pending is not None:
         return None
     top = children[0]
-    packed = top._open
+    packed = top.pending
     if type(packed) is not Packed or top.value is not None or top.type not in (dialect.folder, dialect.leaf):
         return None
     template = _known_template(dialect, top, packed.layout)
@@ -200,10 +200,10 @@ class _Writer:
         append, plain = self.out.append, self._plain
         default = prefixes[""]
         for child in children:
-            packed = child._open
+            packed = child.pending
             if type(packed) is Packed and prefixes is NO_PREFIXES and self._packed(child, packed):
                 continue
-            if child._children is None and child._open is None and child.type in plain and child.namespace == default:
+            if child.loaded is None and child.pending is None and child.type in plain and child.namespace == default:
                 name = ascii_name(child.name)
                 if name is not None and not name.prefix:
                     value = child.value

@@ -182,7 +182,7 @@ def _layout(elements: list[Element], dialect: Dialect, places: Iterator[int]) ->
     for element in elements:
         is_element = element.type in (dialect.leaf, dialect.folder)
         place = next(places) if is_element else -1
-        below = _layout(element._children, dialect, places) if element._children else None
+        below = _layout(element.loaded, dialect, places) if element.loaded else None
         value = None if place >= 0 else element.value
         fields.append(PackedField(element.name, element.type, element.namespace, value, place, below))
     return Layout(fields)

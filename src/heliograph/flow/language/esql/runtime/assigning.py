@@ -132,7 +132,7 @@ class Fields:
         child = parent.ensure_nth(name, number, packed)
         if child is None:
             raise too_far(parent, name, number)
-        if child._open is not packed or packed is None:
+        if child.pending is not packed or packed is None:
             self.set_in(child, items)
         return child
 

@@ -1,0 +1,1 @@
+"""What operators see and change: the operations of the management node, and the figures in `$SYS`."""

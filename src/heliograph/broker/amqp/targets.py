@@ -1,0 +1,111 @@
+"""Where messages from clients can be put, by address."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from heliograph.amqp import conditions
+from heliograph.amqp.messages import TO, address_at
+from heliograph.broker.amqp.addresses import Address, Kind, read_address
+from heliograph.broker.amqp.dynamic_nodes import new_queue_on_demand
+from heliograph.broker.amqp.management_node import ManagementNode
+from heliograph.broker.amqp.publishing import Topic
+from heliograph.broker.amqp.putting import Place, put_all, put_run
+from heliograph.broker.queues.message_view import MessageView
+from heliograph.broker.queues.queue import Queue
+from heliograph.broker.queues.refusal import NoSuchQueue, Put, PutSteps, Refusal, Refused
+from heliograph.broker.queues.unit_of_work import Work
+from heliograph.common.bounded_dict import BoundedDict
+
+if TYPE_CHECKING:
+    from heliograph.broker.amqp.connection import AmqpConnection
+    from heliograph.broker.broker import Broker
+
+_KNOWN_MOST = 1000
+_KNOWN_LONGEST = 200
+
+
+def find_place(connection: "AmqpConnection", address: Address) -> Place:
+    """What is at an address; Refused if there is nothing."""
+    host = connection.host
+    if address.kind is Kind.MANAGEMENT:
+        if not host.is_managed:
+            raise Refused(conditions.NOT_FOUND, "there is no management node here")
+        return ManagementNode(host.broker, connection.made)
+    if address.kind is Kind.TOPIC:
+        return Topic(host.broker, address.name, connection.container_id)
+    return find_queue(host.broker, address.name)
+
+
+def find_queue(broker: "Broker", name: str) -> Queue:
+    """The queue of this name, if it is one for clients or may be made for one; NoSuchQueue otherwise."""
+    try:
+        queue = broker.queues.find(name)
+    except NoSuchQueue:
+        return new_queue_on_demand(broker, name)
+    if queue.definition.internal:  # somebody's subscription, which is to be had by its own name only
+        raise NoSuchQueue(name)
+    return queue
+
+
+class Relay:
+    """Puts each message where its own address says."""
+
+    __slots__ = ("_connection", "_known")
+
+    def __init__(self, connection: "AmqpConnection") -> None:
+        self._connection = connection
+        self._known: BoundedDict[str, Place] = BoundedDict(_KNOWN_MOST)
+
+    def put(self, messages: Sequence[bytes], *, work: Work | None = None) -> Put | PutSteps:
+        """Put encoded messages; neighbours that go to the same place go as a run."""
+        if len(messages) == 1:
+            place = self._find(address_of(messages[0]))
+            return Put({0: place}, stored=False) if isinstance(place, Refusal) else put_run(place, messages, work)
+        return put_all(self._runs(messages), work)
+
+    def _runs(self, messages: Sequence[bytes]) -> Iterator[tuple[Place | Refusal, Sequence[bytes]]]:
+        addresses = addresses_of(messages)
+        begin = 0
+        while begin < len(messages):
+            end = begin + 1
+            while end < len(messages) and addresses[end] == addresses[begin]:
+                end += 1
+            yield self._find(addresses[begin]), messages[begin:end]
+            begin = end
+
+    def _find(self, address: str | None) -> Place | Refusal:
+        if address is None:
+            return Refusal(conditions.INVALID_FIELD, "expected an address in the message's to field, found none")
+        place = self._known.get(address)
+        if place is not None and not (isinstance(place, Queue) and place.deleted):
+            return place
+        try:
+            place = find_place(self._connection, read_address(address))
+        except Refused as error:
+            return error.refusal
+        if len(address) <= _KNOWN_LONGEST:
+            self._known[address] = place
+        return place
+
+
+def addresses_of(messages: Sequence[bytes]) -> list[str | None]:
+    """The addresses of messages. Most have that of the one before, and all that comes before it in a message, too."""
+    addresses: list[str | None] = []
+    opening, address = b"", None
+    known: dict[bytes, str | None] = {}
+    for message in messages:
+        if not opening or not message.startswith(opening):
+            begin, end = address_at(message)
+            opening = message[:end]
+            text = message[begin:end]
+            address = known.get(text) if end else None
+            if address is None:
+                address = known[text] = address_of(message)
+        addresses.append(address)
+    return addresses
+
+
+def address_of(payload: bytes) -> str | None:
+    """The address in a message's `to` field."""
+    address = MessageView(payload).fields[TO]
+    return address if isinstance(address, str) else None

@@ -1,0 +1,1 @@
+"""Who gets the messages of a topic."""

@@ -1,0 +1,223 @@
+"""Routes: who gets the messages of a topic, looked up by the topic's bytes."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from heliograph.broker.core.memory import Budget
+from heliograph.broker.core.topics import TopicTree
+from heliograph.broker.queues.queue import Queue
+from heliograph.broker.routing.bindings import Binding, bound
+from heliograph.broker.sessions.subscription import ShareGroup, Subscription
+from heliograph.broker.storage.streams import Stream
+from heliograph.mqtt import ProtocolError, Reason, check_topic_of_client, decode_utf8
+
+if TYPE_CHECKING:
+    from heliograph.broker.delivery.batching import Gathering
+
+Durable = Subscription | ShareGroup
+"""A receiver with a spool."""
+Receiver = Subscription | ShareGroup | Stream | Binding
+"""What is in the subscription tree."""
+
+WIDE = 2000
+"""Subscriptions that get a message from memory in one turn. With more of them it takes several."""
+_DURABLE_AT_ONCE = 500
+"""Durable subscriptions that get a message in one turn."""
+_QUEUES_AT_ONCE = 50
+"""Queues that get a message in one turn. One whose bindings choose counts as several."""
+_CHOOSY = 5
+_PUTS_AT_ONCE = 4000
+"""Messages times queues that are put in one turn."""
+_GATHERED_AT_ONCE = 1000
+_COPIES_AT_ONCE = 50_000
+"""Messages that several clients have sent, and these times their receivers: each is looked at for each receiver."""
+_ALL = 1 << 32
+
+
+class Route:
+    """The subscriptions that a message goes to. Topics with the same receivers share one route object, so that
+    packets of different topics can travel in one piece."""
+
+    __slots__ = (
+        "_parts",
+        "bound",
+        "catching_up",
+        "durable",
+        "gatherings",
+        "gathers",
+        "groups",
+        "most",
+        "most_gathered",
+        "partitions",
+        "receivers",
+        "straight3",
+        "straight5",
+        "streams",
+        "subscriptions",
+        "volatile",
+        "volatile_groups",
+        "wide",
+    )
+
+    def __init__(self, receivers: tuple[Receiver, ...]) -> None:
+        self.receivers = receivers
+        # There may be ten thousand of them: lists are quicker than generators.
+        self.subscriptions = subscriptions = tuple([one for one in receivers if isinstance(one, Subscription)])
+        others = [one for one in receivers if not isinstance(one, Subscription)]
+        self.groups = groups = tuple([one for one in others if isinstance(one, ShareGroup)])
+        self.streams = tuple([one for one in others if isinstance(one, Stream)])
+        """Streams keep messages of any QoS."""
+        bindings = [one for one in others if isinstance(one, Binding)]
+        self.bound = bound(bindings) if bindings else None
+        """Queues that get the messages; None if there are none."""
+        self.durable: tuple[Durable, ...] = tuple([one for one in subscriptions if one.spool])
+        self.durable += tuple([one for one in groups if one.spool])
+        """Receivers for which QoS 1 and 2 messages are stored; the others get them from memory."""
+        self.volatile = tuple([one for one in subscriptions if one.spool is None])
+        self.volatile_groups = tuple([one for one in groups if one.spool is None])
+        self.catching_up = tuple([one for one in subscriptions if one.retained is not None])
+        """Those that are still getting what is retained, which comes before newer messages of its topic."""
+        roundabout = groups or self.streams or self.bound or self.catching_up or len(subscriptions) > WIDE
+        self.straight3 = None if roundabout else _straight(subscriptions, version5=False)
+        """Receivers of QoS 0 packets of an MQTT 3 publisher, byte for byte; None if that won't do for all of them."""
+        self.straight5 = None if roundabout else _straight(subscriptions, version5=True)
+        """The same for MQTT 5 publishers, if the packets have neither expiry nor topic alias."""
+        trouble = len(self.bound.plain) + _CHOOSY * len(self.bound.choosy) if self.bound else 0
+        self.most = _PUTS_AT_ONCE // min(trouble, _QUEUES_AT_ONCE) if trouble else _ALL
+        """How many messages can be published in one go."""
+        self.wide = len(self.durable) > _DURABLE_AT_ONCE or trouble > _QUEUES_AT_ONCE
+        """Whether there are too many receivers for one turn: then `parts` get messages one after the other."""
+        self._parts: list[tuple[Receiver, ...] | Route] | None = None
+        self.gathers = not (
+            self.wide
+            or self.catching_up
+            or len(subscriptions) > WIDE
+            or (self.bound and self.bound.choosy)
+            or any(one.no_local or one.outlet.one_by_one for one in subscriptions)
+            or any(one.outlet.one_by_one for group in groups for one in group.members)
+        )
+        """Whether messages of several clients can be published together: nobody has to look at each of them."""
+        self.most_gathered = max(1, min(_GATHERED_AT_ONCE, _COPIES_AT_ONCE // max(1, len(receivers)), self.most))
+        """How many messages of several clients can be published together."""
+        self.partitions = [stream for stream in self.streams if len(stream.cursors) > 1]
+        """Streams that put the messages of each topic into one of several partitions."""
+        self.gatherings: dict[int, Gathering] = {}
+        """What is to be published together at the end of this turn."""
+
+    def gathering_key(self, topic: bytes, qos: int, version5: bool) -> int:
+        """The same for messages that can be published together."""
+        key = qos << 1 | version5
+        for stream in self.partitions:
+            key = key * len(stream.cursors) + stream.partition_for(topic)
+        return key
+
+    def parts(self) -> "Iterator[Route]":
+        """Routes to some receivers each. Those for whom the log keeps nothing are in the first, which may be empty."""
+        if self._parts is None:
+            self._parts = _parts(self.receivers)
+        for number, part in enumerate(self._parts):
+            if not isinstance(part, Route):
+                part = self._parts[number] = Route(part)
+            yield part
+
+
+def _parts(receivers: tuple[Receiver, ...]) -> list[tuple[Receiver, ...] | Route]:
+    """Receivers in parts, each of which can be served in one go."""
+    first: list[Receiver] = []
+    durable: list[Receiver] = []
+    bindings: dict[Queue, list[Binding]] = {}  # those of one queue stay together, for it gets a message once
+    for one in receivers:
+        if isinstance(one, Binding):
+            bindings.setdefault(one.queue, []).append(one)
+        elif isinstance(one, Subscription) and one.spool:
+            durable.append(one)
+        else:
+            first.append(one)
+    parts: list[tuple[Receiver, ...] | Route] = [tuple(first)]
+    parts += [tuple(durable[at : at + _DURABLE_AT_ONCE]) for at in range(0, len(durable), _DURABLE_AT_ONCE)]
+    some: list[Receiver] = []
+    trouble = 0
+    for of_queue in bindings.values():
+        some += of_queue
+        trouble += _CHOOSY if any(one.selector or one.no_local for one in of_queue) else 1
+        if trouble >= _QUEUES_AT_ONCE:
+            parts.append(tuple(some))
+            some, trouble = [], 0
+    return [*parts, tuple(some)] if some else parts
+
+
+def _straight(subscriptions: tuple[Subscription, ...], *, version5: bool) -> tuple[Subscription, ...] | None:
+    chosen = []
+    for subscription in subscriptions:
+        outlet = subscription.outlet
+        if not outlet.connected:  # QoS 0 is not kept for clients that are away
+            continue
+        if outlet.version5 is not version5 or outlet.max_packet or outlet.alias_maximum:
+            return None
+        if subscription.extra or subscription.no_local:
+            return None
+        chosen.append(subscription)
+    return tuple(chosen)
+
+
+class RouteTable:
+    """Topic bytes to route. The subscription tree is walked only for topics that are not in the cache."""
+
+    # A publisher that never repeats a topic must not fill the memory; whoever repeats one soon has it back.
+    CACHE_SIZE = 100_000
+    CACHE_BYTES = 64 << 20
+    _MEMORY_SHARE = 16
+    _TOPIC_COST = 150
+    _RECEIVER_COST = 40
+
+    def __init__(self, tree: TopicTree[Receiver], memory: Budget) -> None:
+        self._tree = tree
+        self._account = memory.account("routes", "")
+        self._shared: dict[tuple[Receiver, ...], Route] = {}
+        self.cache: dict[bytes, Route] = {}
+        self.generation = 0
+        """Goes up whenever a route may have changed: whoever keeps one elsewhere looks here."""
+
+    def find(self, topic: bytes, most_levels: int) -> Route:
+        """The route of a topic; a topic name that is not allowed raises ProtocolError."""
+        route = self.cache.get(topic)
+        if route is not None:
+            return route
+        name = decode_utf8(topic)
+        check_topic_of_client(name)
+        if name.count("/") >= most_levels:
+            raise ProtocolError(Reason.TOPIC_NAME_INVALID, f"topic has more than {most_levels} levels")
+        found = tuple(self._tree.match(name))
+        route = self._shared.get(found)
+        size = self._TOPIC_COST + len(topic)
+        if route is None:
+            size += self._RECEIVER_COST * (10 + len(found))
+        most = min(self.CACHE_BYTES, self._account.budget.limit // self._MEMORY_SHARE)
+        if len(self.cache) >= self.CACHE_SIZE or (self.cache and self._account.used + size > most):
+            self.forget_all()
+        self._account.add(size)
+        if route is None:
+            route = self._shared[found] = Route(found)
+        self.cache[topic] = route
+        return route
+
+    def forget(self, topic_filter: str) -> None:
+        """A subscription to this filter came, went or changed."""
+        if "+" in topic_filter or "#" in topic_filter:
+            self.forget_all()
+            return
+        self.generation += 1
+        # Only one topic matches, so nobody else has its route. All others go on sharing theirs, and travel together.
+        route = self.cache.pop(topic_filter.encode(), None)
+        if route is not None:
+            self._shared.pop(route.receivers, None)
+
+    def forget_all(self) -> None:
+        """Any route may have changed."""
+        self.generation += 1
+        self._shared.clear()
+        self._empty()
+
+    def _empty(self) -> None:
+        self.cache.clear()
+        self._account.refund(self._account.used)

@@ -1,0 +1,112 @@
+"""What the log is told of sessions: the kinds of records, and what stands in them.
+
+Rare facts are JSON, so that a person can read a dump of the log; `moves`, of which there is one for each turn of the
+server, are packed. A `session` fact is all that is known of a session, when it begins and in checkpoints; the others
+are changes to it. A `stream` fact is all that is known of a stream but its messages.
+"""
+
+import base64
+import json
+import struct
+from typing import Any, NamedTuple
+
+from heliograph.broker.sessions.session import Session
+from heliograph.broker.sessions.subscription import Subscription
+from heliograph.log import FIRST_APPLICATION_KIND
+from heliograph.mqtt import Will, decode_properties, encode_properties
+
+SESSION, ENDED, PRESENCE, SUBSCRIBED, UNSUBSCRIBED, MOVES, RETAINED, STREAM = range(
+    FIRST_APPLICATION_KIND, FIRST_APPLICATION_KIND + 8
+)
+QUEUE, QUEUE_GONE, DELIVERIES = range(FIRST_APPLICATION_KIND + 8, FIRST_APPLICATION_KIND + 11)
+"""See `queues.facts`."""
+SET_ASIDE = FIRST_APPLICATION_KIND + 11
+"""See `set_aside`."""
+STREAM_GONE = FIRST_APPLICATION_KIND + 12
+AWAY = FIRST_APPLICATION_KIND + 13
+"""See `away_facts`."""
+LAST = AWAY
+
+ISSUED, RECEIVED, COMPLETED, TAKEN, RELEASED = range(1, 6)
+"""What a move is: messages sent with new identifiers; PUBREC and PUBCOMP for them; and, the other way, identifiers that
+came with QoS 2, and PUBREL for them."""
+
+_MOVE = struct.Struct("<BBHIIIQ")
+
+
+class Move(NamedTuple):
+    """Packet identifiers of one session that have come further: `number` of them from `first` on."""
+
+    what: int
+    qos: int
+    first: int
+    number: int
+    session: int
+    cursor: int = 0
+    """For what was issued or received: the cursor, and the offset of the first message in it."""
+    offset: int = 0
+
+    def encode(self) -> bytes:
+        return _MOVE.pack(*self)
+
+
+def decode_moves(body: bytes) -> list[Move]:
+    """The moves in a record."""
+    return [Move(*fields) for fields in _MOVE.iter_unpack(body)]
+
+
+def as_json(fact: dict[str, Any]) -> bytes:
+    """The body of a rare fact."""
+    return json.dumps(fact, separators=(",", ":")).encode()
+
+
+def session_fact(session: Session, presence: dict[str, Any]) -> dict[str, Any]:
+    """All that is known of a session."""
+    window = session.window
+    flights = [f for f in window.sent if f.cursor is not None] if window else []
+    known = set(session.subscriptions.values())
+    return {
+        **presence,
+        "client": session.client_id,
+        "received": session.received.numbers() if session.received else [],
+        "next_id": window.next_id if window else 1,
+        "sent": [[f.first, f.count, f.qos, f.cursor.number, f.offset] for f in flights if f.cursor],
+        "released": [list(pair) for pair in window.released] if window else [],
+        "subscriptions": [subscription_fact(one) for one in session.subscriptions.values()],
+        # Unsubscribed, but not all of its messages that were on their way have been acknowledged.
+        "retired": [subscription_fact(one) for one in {f.subscription: None for f in flights} if one not in known],
+    }
+
+
+def subscription_fact(subscription: Subscription) -> dict[str, Any]:
+    """All that is known of a subscription."""
+    return {
+        "filter": subscription.filter,
+        "qos": subscription.qos,
+        "no_local": subscription.no_local,
+        "retain_as_published": subscription.retain_as_published,
+        "extra": subscription.extra.hex(),
+        "cursor": subscription.spool.cursor.number if subscription.spool else 0,
+    }
+
+
+def will_fact(will: Will | None) -> dict[str, Any] | None:
+    """A will as JSON can have it."""
+    if will is None:
+        return None
+    return {
+        "topic": will.topic,
+        "payload": base64.b64encode(will.payload).decode(),
+        "qos": will.qos,
+        "retain": will.retain,
+        "properties": encode_properties(will.properties).hex(),
+    }
+
+
+def will_of(fact: dict[str, Any] | None) -> Will | None:
+    """The will that a fact describes."""
+    if fact is None:
+        return None
+    raw = bytes.fromhex(fact["properties"])
+    properties, _ = decode_properties(raw, 0, len(raw), "will")
+    return Will(fact["topic"], base64.b64decode(fact["payload"]), fact["qos"], fact["retain"], properties)

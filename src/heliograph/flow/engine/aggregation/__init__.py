@@ -1,1 +1,0 @@
-"""Aggregation: what was asked of whom, which replies have come, and what is still awaited."""

@@ -1,0 +1,157 @@
+"""QueueInput, TopicInput, FileInput and HttpInput: where messages come into a flow.
+
+The runner takes the messages; what it says of them beside the message itself is in `Envelope.properties` (for files and
+requests) and goes into the local environment.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from heliograph.flow.engine.exceptions import ExceptionRecord, FlowException
+from heliograph.flow.engine.input_node import DEAD_LETTER_QUEUE, InputNode
+from heliograph.flow.engine.message import Message
+from heliograph.flow.engine.node import READING, REQUIRED, NodeKind, Property, choice
+from heliograph.flow.engine.outcome import Respond
+from heliograph.flow.engine.run import Assembly, Run
+from heliograph.flow.formats.envelope import Envelope
+from heliograph.flow.tree import Element
+from heliograph.flow.tree.element_types import NAME_VALUE
+
+OUTPUTS = ("out", "failure", "catch")
+
+_PARSE = choice(
+    "When bodies are read: as far as nodes look into them, or whole before the first node.", "on-demand", "immediate"
+)
+
+_BACKOUT: Mapping[str, Property] = {
+    "transaction": choice(
+        "Whether a message is taken in a unit of work: always, never, or if it is persistent.", "yes", "no", "automatic"
+    ),
+    "backout_threshold": Property("After so many attempts the message takes the failure path.", "integer", 0, least=0),
+    "backout_counts": choice("What the threshold counts.", "attempts", "retries"),
+    "backout_queue": Property("Where messages go that have failed too often; before the dead-letter queue."),
+    "dead_letter_queue": Property("Where they go otherwise.", default=DEAD_LETTER_QUEUE),
+}
+
+
+class TransportInput(InputNode):
+    """An input whose messages bring facts for a folder of the local environment."""
+
+    folder: tuple[str, ...] = ()
+
+    def message(self, envelope: Envelope, transactional: bool) -> Message:
+        """Facts of the transport are no properties of the message."""
+        return super().message(replace(envelope, properties={}), transactional)
+
+    def local_environment(self) -> Element:
+        """One for each message: facts are put into it."""
+        return Element("LocalEnvironment")
+
+    def prepare(self, assembly: Assembly, run: Run) -> None:
+        """Put the facts into the local environment."""
+        folder = assembly.local_environment
+        for name in self.folder:
+            folder = folder.ensure(name)
+        _fill(folder, run.origin.properties)
+        super().prepare(assembly, run)
+
+
+def _fill(folder: Element, facts: Mapping[str, Any]) -> None:
+    for name, value in facts.items():
+        if isinstance(value, Mapping):
+            _fill(folder.ensure(name), value)
+        else:
+            folder.append(Element(name, value, NAME_VALUE))
+
+
+class FileInput(TransportInput):
+    """Facts of the file are in LocalEnvironment.File."""
+
+    folder = ("File",)
+
+
+class HttpInput(TransportInput):
+    """Facts of the request are in LocalEnvironment.HTTP.Input; Destination.HTTP says what is answered."""
+
+    folder = ("HTTP", "Input")
+
+    def prepare(self, assembly: Assembly, run: Run) -> None:
+        """Remember the request that waits for an answer."""
+        destination = assembly.local_environment.ensure("Destination").ensure("HTTP")
+        destination.append(Element("RequestIdentifier", run.origin.message_id, NAME_VALUE))
+        super().prepare(assembly, run)
+
+    def discarded(self, run: Run, record: ExceptionRecord) -> None:
+        """Somebody waits: say that it went wrong, unless he has his answer."""
+        if any(isinstance(effect, Respond) for effect in run.effects):
+            return
+        text = f"The flow {self.flow} failed: {FlowException(record)}\n"
+        headers = {"Content-Type": "text/plain; charset=utf-8"}
+        run.effects.append(Respond(run.origin.message_id, 500, headers, text.encode(), self.name, transactional=False))
+
+
+QUEUE_INPUT = NodeKind(
+    "QueueInput",
+    "Takes messages from a queue.",
+    InputNode,
+    properties={
+        "queue": Property("The queue.", default=REQUIRED),
+        "topic": Property("The topic of messages that say none, for Publication nodes."),
+        "order": choice("What is kept in order when there are several instances.", "default", "by-user", "by-queue"),
+        "parse": _PARSE,
+        **_BACKOUT,
+        **READING,
+    },
+    inputs=(),
+    outputs=OUTPUTS,
+)
+TOPIC_INPUT = NodeKind(
+    "TopicInput",
+    "Takes messages that are published on topics.",
+    InputNode,
+    properties={
+        "topic": Property("The topic filter.", default=REQUIRED),
+        "subscription": Property(
+            "The name of a durable subscription; without one, messages are missed while it does not run."
+        ),
+        "parse": _PARSE,
+        **_BACKOUT,
+        **READING,
+    },
+    inputs=(),
+    outputs=OUTPUTS,
+)
+FILE_INPUT = NodeKind(
+    "FileInput",
+    "Takes files from a folder, whole or record by record.",
+    FileInput,
+    properties={
+        "directory": Property("The folder that is looked into.", default=REQUIRED),
+        "pattern": Property("Which files: names with * and ?.", default="*"),
+        "record": choice("What is one message.", "whole", "line", "delimited", "fixed"),
+        "delimiter": Property("What ends a record, for delimited; \\n and the like are understood.", default="\\n"),
+        "length": Property("The bytes of a record, for fixed.", "integer", 0, least=0),
+        "processed": Property("The folder for files that are done, inside the directory.", default="processed"),
+        "failed": Property("The folder for files that failed, inside the directory.", default="failed"),
+        "interval": Property("Seconds between looks.", "number", 1.0, least=0.01),
+        "parse": _PARSE,
+        **READING,
+    },
+    inputs=(),
+    outputs=OUTPUTS,
+)
+HTTP_INPUT = NodeKind(
+    "HttpInput",
+    "Takes HTTP requests.",
+    HttpInput,
+    properties={
+        "path": Property("The path; one that ends with /* takes everything below.", default=REQUIRED),
+        "methods": Property("The methods.", "texts", ("POST",)),
+        "timeout": Property("Seconds until a request that nobody answered fails.", "number", 60.0, least=0.1),
+        "parse": _PARSE,
+        **READING,
+    },
+    inputs=(),
+    outputs=OUTPUTS,
+)
