@@ -114,7 +114,7 @@ def test_several_processes_are_told_of_as_such(tmp_path: Path, monkeypatch: pyte
             report(done.line(definition.name, group, datetime(2026, 1, 1)))
         return FlowStatistics(messages=5, done=5)
 
-    monkeypatch.setattr(flow_run, "run_groups", two_groups)
+    monkeypatch.setattr(flow_run, "run_execution_groups", two_groups)
     write_flow(tmp_path, FLOW.replace("SETTINGS", "execution_groups: 2"))
     status, out, err = run_here("flow", "run", str(tmp_path))
     assert said == [""]

@@ -5,12 +5,11 @@ import os
 import pytest
 
 from heliograph.lab.bench import closed_loop
-from heliograph.lab.bench.case import Case, Effort, Outcome, Site
-from heliograph.lab.bench.queue_throughput import PutGet, TopicFanOut
-from heliograph.lab.bench.round_trips import RoundTrips
+from heliograph.lab.bench.bench_case import Case, Effort, Outcome, Site
+from heliograph.lab.bench.queue_cases import PutGet, RoundTrips, TopicFanOut
 from heliograph.lab.load import Address, payloads
-from heliograph.lab.probes.meter import Meter
-from heliograph.lab.targets.layout import Door
+from heliograph.lab.probes.broker_meter import Meter
+from heliograph.lab.targets.requirements import Door
 from lab.bench.scripted_queues import Script, ScriptedQueues, faithful
 
 ONE_TO_ONE = PutGet(name="put-get", about="", window=40)

@@ -7,9 +7,9 @@ from heliograph.lab.load import Group, Payload, Plan, payloads
 from heliograph.lab.load.amqp.client import AmqpClientGroup
 from heliograph.lab.load.client_loop import ClientLoop, give_up
 from heliograph.lab.machine import HOST
+from heliograph.lab.targets.broker_process import running
 from heliograph.lab.targets.heliograph_server import Heliograph
-from heliograph.lab.targets.layout import Layout
-from heliograph.lab.targets.running import running
+from heliograph.lab.targets.requirements import Layout
 
 proton_utils = pytest.importorskip("proton.utils", reason="python-qpid-proton is missing: install the 'dev' extra")
 

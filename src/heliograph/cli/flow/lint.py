@@ -9,12 +9,12 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from heliograph.cli.flow.findings import MISTAKE, WARNING, Finding, counted, finding
+from heliograph.cli.flow.options import MISTAKE, WARNING, Finding, counted, finding
 from heliograph.common.documents import Place
 from heliograph.errors import Problem
 from heliograph.flow.definition import DefinitionProblem, Mistake
 from heliograph.flow.engine import compile_flow
-from heliograph.flow.inline import settings_of
+from heliograph.flow.inline import read_flow_settings
 from heliograph.flow.loading import flow_file, load_flow
 from heliograph.flow.testing import read_cases
 
@@ -69,7 +69,7 @@ def _of_environment(folder: Path, environment: str | None) -> Iterator[Finding]:
     for warning in definition.warnings:
         yield finding(folder, warning, WARNING)
     try:
-        settings_of(definition)
+        read_flow_settings(definition)
         compile_flow(definition)
     except DefinitionProblem as problem:
         yield from _of_problem(folder, problem)

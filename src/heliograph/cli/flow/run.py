@@ -15,7 +15,13 @@ from typing import Any
 from heliograph.cli.flow.options import add_flow, load
 from heliograph.cli.shared.signals import stopped_by_signals
 from heliograph.flow.definition import FlowDefinition
-from heliograph.flow.inline import DEFAULT_SERVER, MOST_INSTANCES, FlowStatistics, run_groups, settings_of
+from heliograph.flow.inline import (
+    DEFAULT_SERVER,
+    MOST_INSTANCES,
+    FlowStatistics,
+    read_flow_settings,
+    run_execution_groups,
+)
 from heliograph.server import LogFormat, LogLevel, logs
 
 EXAMPLES = """\
@@ -52,13 +58,13 @@ def _instances(text: str) -> int:
 def run(args: argparse.Namespace) -> int:
     """Run it, tell how it is doing every few seconds, and at the end what it has done."""
     definition = _with_instances(load(args), args.instances)
-    settings = settings_of(definition, args.server)
+    settings = read_flow_settings(definition, args.server)
     home = args.folder.parent if args.folder.is_file() else args.folder
     logs.configure(LogLevel.INFO, LogFormat.TEXT)
     telling = _Telling(definition.name, settings.execution_groups, as_json=args.json)
     began = time.monotonic()
     with stopped_by_signals() as stop:
-        total = run_groups(
+        total = run_execution_groups(
             definition,
             state=args.state or home / "state",
             stop=stop,

@@ -13,11 +13,11 @@ from heliograph.cli.lab.options import add_load, add_target, overrides, targets
 from heliograph.cli.lab.progress import Progress
 from heliograph.cli.shared.signals import ended_in_order
 from heliograph.errors import Problem
-from heliograph.lab import BrokerGone, raise_file_limit
+from heliograph.lab import BrokerGone, raise_file_limit, rounded
 from heliograph.lab.raw import new_id
 from heliograph.lab.scenarios import load
-from heliograph.lab.trials import Experiment, Found, Result, Runner, Trial, figure, find_peak, unit_of
-from heliograph.lab.trials.refusal import refusal
+from heliograph.lab.trials import Experiment, Found, Result, Runner, Trial, find_peak, unit_of
+from heliograph.lab.trials.trial_runner import refusal
 
 EXAMPLES = """\
   helio lab search FANOUT --scale 0.01
@@ -63,7 +63,7 @@ def _search(trial: Trial, runner: Runner, progress: Progress) -> Found:
 
     def tell(value: float, result: Result) -> None:
         ending = "holds" if result.verdict.passed else result.verdict.why
-        progress.tell(f"{trial.kind.name}, {result.trial.purpose}: {figure(value)} {unit}: {ending}")
+        progress.tell(f"{trial.kind.name}, {result.trial.purpose}: {rounded(value)} {unit}: {ending}")
 
     progress.begin(trial.title)
     try:

@@ -1,7 +1,6 @@
 """Runs flows inline: messages come from queues, topics, files and requests, and go where the flow says.
 
-`run_groups` is the way in. What it does with a message that fails is decided by `flow.hosting`. This is what other
-rooms use of it; modules of flows import from the modules themselves.
+`run_execution_groups` is the way in.
 """
 
 from typing import TYPE_CHECKING
@@ -10,58 +9,35 @@ from heliograph.common.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from heliograph.flow.inline.conversion import (
-        DATAGRAM,
+        DATAGRAM_MESSAGE,
         DEFAULT_CCSID,
         DEFAULT_ENCODING,
-        OURS,
-        REQUEST,
-        TEXT,
+        MQMD_PROPERTIES,
+        MQSTR,
+        REQUEST_MESSAGE,
         ServerEnvelope,
         carried_properties,
         is_text,
         payload_of,
         take_header,
     )
-    from heliograph.flow.inline.files_out import Tracing, write_file
+    from heliograph.flow.inline.execution_groups import run_execution_groups
+    from heliograph.flow.inline.file_output import TraceWriter, write_file
+    from heliograph.flow.inline.flow_settings import DEFAULT_SERVER, MOST_INSTANCES, read_flow_settings
     from heliograph.flow.inline.flow_statistics import FlowStatistics
-    from heliograph.flow.inline.groups import run_groups
-    from heliograph.flow.inline.outlet import place_of
-    from heliograph.flow.inline.settings import DEFAULT_SERVER, MOST_INSTANCES, settings_of
+    from heliograph.flow.inline.server_output import destination_of
 
 __getattr__ = lazy_names(
     __name__,
     {
         "conversion": """
-            DATAGRAM DEFAULT_CCSID DEFAULT_ENCODING OURS REQUEST ServerEnvelope
-            TEXT carried_properties is_text payload_of take_header
+            DATAGRAM_MESSAGE DEFAULT_CCSID DEFAULT_ENCODING MQMD_PROPERTIES REQUEST_MESSAGE ServerEnvelope
+            MQSTR carried_properties is_text payload_of take_header
         """,
-        "files_out": "Tracing write_file",
+        "file_output": "TraceWriter write_file",
         "flow_statistics": "FlowStatistics",
-        "groups": "run_groups",
-        "outlet": "place_of",
-        "settings": "DEFAULT_SERVER MOST_INSTANCES settings_of",
+        "execution_groups": "run_execution_groups",
+        "server_output": "destination_of",
+        "flow_settings": "DEFAULT_SERVER MOST_INSTANCES read_flow_settings",
     },
 )
-
-
-__all__ = [
-    "DATAGRAM",
-    "DEFAULT_CCSID",
-    "DEFAULT_ENCODING",
-    "DEFAULT_SERVER",
-    "MOST_INSTANCES",
-    "OURS",
-    "REQUEST",
-    "TEXT",
-    "FlowStatistics",
-    "ServerEnvelope",
-    "Tracing",
-    "carried_properties",
-    "is_text",
-    "payload_of",
-    "place_of",
-    "run_groups",
-    "settings_of",
-    "take_header",
-    "write_file",
-]

@@ -1,8 +1,8 @@
-"""What the generator itself can do: `helio bench generator`.
+"""How fast the load generator itself is: `helio bench generator`.
 
-There is no broker: a process of its own takes MQTT connections and does nothing but read and discard (`sink`), or
-sends packets from memory as fast as they are taken (`source`). So the figures are those of the generator alone: how
-many messages one of its processes sends, how many it receives and accounts for, and how well it keeps time.
+There is no broker. A process of its own accepts MQTT connections and only reads and discards, or sends packets from
+memory as fast as they are taken. So the figures are those of the generator alone: how many messages one of its
+processes sends, how many it receives and accounts for, and how late it sends them.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""The chart of what a message costs at each size, from the results of `helio bench --case 'growth*' --json RESULTS`."""
+"""The chart of CPU per message by size, from the results of `helio bench --case 'growth*' --json RESULTS`."""
 
 import json
 from pathlib import Path
@@ -7,8 +7,7 @@ from typing import Any
 from heliograph.lab.bench.growth import GROWTH, MESSAGE
 from heliograph.lab.errors import InvalidResults
 from heliograph.lab.report.charts.chart import Axis, Chart, Series
-from heliograph.lab.report.charts.drawing import HEIGHT, WIDTH, draw
-from heliograph.lab.report.charts.svg import element, words
+from heliograph.lab.report.charts.drawing import HEIGHT, WIDTH, draw, element, words
 from heliograph.lab.targets.heliograph_server import Heliograph
 
 _TITLE = "CPU of the server per message, by how many there are of what it looks after"

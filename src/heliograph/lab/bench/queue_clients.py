@@ -1,4 +1,4 @@
-"""Clients of queues in a closed loop: who puts messages as far as a window allows, and who answers requests."""
+"""AMQP clients for a closed loop: senders that put as far as a window allows, and responders that answer requests."""
 
 import time
 from collections import deque

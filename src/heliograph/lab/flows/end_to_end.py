@@ -1,7 +1,7 @@
-"""Flows end to end: a real server, a queue that is full, and a process that runs the flow until all have come out.
+"""Flows end to end: a real server, a full input queue, and a process that runs the flow until it is empty.
 
-The driver fills the queue before and looks into the output behind, and only asks how far things are in between, so the
-CPU time is that of the server and the flow (and of a responder or a database that belongs to the case).
+The driver fills the queue before, checks the output afterwards, and asks only for queue depths in between. So the CPU
+time is that of the server and the flow, and of a responder or database that belongs to the case.
 """
 
 import re
@@ -14,19 +14,27 @@ from pathlib import Path
 from heliograph.client import encoded
 from heliograph.flow.engine import Databases, DataSources
 from heliograph.lab.errors import MeasurementFailed
-from heliograph.lab.flows.cases import DATA_SOURCE, INPUT, OUTPUT, REPLIES, REQUESTS, TOPIC, FlowCase, Storage
-from heliograph.lab.flows.flow_server import DEAD_LETTERS, server_for, subscriber_queues
-from heliograph.lab.flows.flow_worker import FlowWorker
-from heliograph.lab.flows.folders import write_folder
+from heliograph.lab.flows.flow_cases import (
+    DATA_SOURCE,
+    INPUT,
+    OUTPUT,
+    REPLIES,
+    REQUESTS,
+    TOPIC,
+    FlowCase,
+    Storage,
+    make_table,
+    write_folder,
+)
+from heliograph.lab.flows.flow_process import FlowWorker
 from heliograph.lab.flows.messages import with_folders
 from heliograph.lab.flows.postgresql import running_postgresql
-from heliograph.lab.flows.published import Published
-from heliograph.lab.flows.queue_fixture import QueueFixture, numbered
-from heliograph.lab.flows.tables import make_table
+from heliograph.lab.flows.published_rows import Published
+from heliograph.lab.flows.server_fixture import DEAD_LETTERS, QueueFixture, numbered, server_for, subscriber_queues
 from heliograph.lab.machine import Cores
-from heliograph.lab.probes.meter import before_start
-from heliograph.lab.probes.process_tree import cpu_seconds
-from heliograph.lab.targets.running import running
+from heliograph.lab.probes.broker_meter import before_start
+from heliograph.lab.probes.process_probe import cpu_seconds
+from heliograph.lab.targets.broker_process import running
 
 MOST_MESSAGES = 50_000
 MOST_BYTES = 128 << 20
@@ -40,6 +48,8 @@ _SOONEST, _LATEST = 0.005, 0.25
 _STEADY = 4
 """From so many looks with news on, the time is taken from the first: what came before was warming up."""
 _SAMPLES = 20
+
+_IN_PADDING = re.compile(rb"<Padding>(\d{8})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,9 +232,6 @@ def _pause(looks: Sequence[Look], messages: int) -> float:
         return _SOONEST
     rest = (messages - last.count) * (last.at - first.at) / last.count
     return min(max(_SOONEST, rest / 2), _LATEST)
-
-
-_IN_PADDING = re.compile(rb"<Padding>(\d{8})")
 
 
 def _number(case: FlowCase, message: encoded.Read) -> int:

@@ -1,4 +1,4 @@
-"""Flows in memory: what reading, nodes and writing take, without any server."""
+"""Flows in memory: the CPU time of reading, nodes and writing, without a server."""
 
 import struct
 import time
@@ -28,11 +28,9 @@ from heliograph.flow.engine import (
 )
 from heliograph.flow.formats import Envelope
 from heliograph.lab.errors import MeasurementFailed
-from heliograph.lab.flows.cases import OUTPUT, TOPIC, FlowCase, Storage
-from heliograph.lab.flows.folders import definition_of
+from heliograph.lab.flows.flow_cases import OUTPUT, TOPIC, FlowCase, Storage, definition_of, make_table
 from heliograph.lab.flows.lxml_baseline import SAME_WORK, Work, parse_and_write
 from heliograph.lab.flows.messages import HEADER
-from heliograph.lab.flows.tables import make_table
 
 ROUNDS = 7
 

@@ -1,4 +1,4 @@
-"""Connects the clients of a client_group at their rate, and those of connection bursts again and again."""
+"""Connects the clients of a group at their rate; clients of connection bursts connect again and again."""
 
 import heapq
 from collections import deque

@@ -1,4 +1,4 @@
-"""The names that patterns of a group stand for: topics, filters, client identifiers."""
+"""The names that the patterns of a group stand for: topics, filters, client identifiers."""
 
 from heliograph.lab.errors import InvalidLoad
 from heliograph.lab.load.plan import Group

@@ -1,4 +1,4 @@
-"""MQTT or AMQP in WebSocket frames, the client's side (RFC 6455)."""
+"""Links in WebSocket frames (RFC 6455), and the choice of a link by transport."""
 
 import base64
 import hashlib

@@ -1,7 +1,7 @@
-"""The log of a power distribution unit, as a table with one line for each minute or so.
+"""The log of a power distribution unit, as a table with a line for each minute or so.
 
-Columns are found by the words in their headings: a date, a time, and watts; volts, amperes, power factor and kilowatt
-hours may be there, too. A machine with two power supplies has two logs, which are added.
+Columns are found by the words in their headings: a date, a time, and watts; there may be volts, amperes, power factor
+and kilowatt hours, too. A machine with two power supplies has two logs, which are added.
 """
 
 import csv

@@ -13,7 +13,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from heliograph.lab.errors import InvalidResults
-from heliograph.lab.report.known import Known
+from heliograph.lab.report.reference import Known
 from heliograph.lab.report.table import Row
 
 SCORES = {

@@ -1,4 +1,4 @@
-"""From what stands in the file of a scenario to a load, a set-up or a flow, with the values of parameters put in."""
+"""Makes a load, a set-up or a flow from what is written in a scenario's file, with the values of its parameters."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -7,8 +7,8 @@ from typing import Any
 from heliograph.lab.errors import InvalidScenario
 from heliograph.lab.load.naming import expand
 from heliograph.lab.load.plan import Group, Plan, group_from
-from heliograph.lab.scenarios.arithmetic import Lookup, Value, evaluate, is_expression
-from heliograph.lab.scenarios.terms import FlowLoad, Measure, QueueSetup, Setup
+from heliograph.lab.scenarios.parameters import Lookup, Value, evaluate, is_expression
+from heliograph.lab.scenarios.scenario_terms import FlowLoad, Measure, QueueSetup, Setup
 
 CLIENTS_OF_A_PROCESS = 20_000
 """More are spread over several processes."""

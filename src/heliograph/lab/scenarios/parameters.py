@@ -1,16 +1,92 @@
-"""The parameters of a scenario, and what they are worth at a scale.
+"""The parameters of a scenario, arithmetic on them (`${producers * rate}`), and their values at a scale.
 
 A scaled parameter is multiplied by the scale and does not fall below its least value. Ratios are parameters of their
 own that are not scaled (consumers of one topic, messages a second of one client); what follows from others is
-arithmetic of them, so it fits them at every scale.
+arithmetic of them, so it fits them at every scale. A text that is one expression becomes its value; one with more
+around it stays text. Braces without a dollar (`{client}`) belong to the load, and stay.
 """
 
-from collections.abc import Mapping
+import ast
+import math
+import operator
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from heliograph.flow.definition import known, suggestion
 from heliograph.lab.errors import InvalidScenario
-from heliograph.lab.scenarios.arithmetic import Value, evaluate, is_expression
+
+Value = int | float | str | bool
+
+_EXPRESSION = re.compile(r"\$\{([^}]*)\}")
+_OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+}
+_FUNCTIONS: dict[str, Callable[..., Any]] = {"min": min, "max": max, "ceil": math.ceil, "floor": math.floor}
+
+Lookup = Callable[[str], Value]
+"""The value of a parameter by its name; raises a `Problem` if there is none."""
+
+
+def is_expression(value: object) -> bool:
+    """Whether there is anything to work out."""
+    return isinstance(value, str) and _EXPRESSION.search(value) is not None
+
+
+def names_in(text: str) -> set[str]:
+    """The parameters that a text mentions."""
+    trees = [_parsed(found[1]) for found in _EXPRESSION.finditer(text)]
+    names = {node.id for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    return names - _FUNCTIONS.keys()
+
+
+def evaluate(text: str, lookup: Lookup) -> Value:
+    """What the text is worth with these parameters; numbers that are whole are `int`."""
+    whole = _EXPRESSION.fullmatch(text)
+    if whole:
+        return _value(whole[1], lookup)
+    return _EXPRESSION.sub(lambda found: str(_value(found[1], lookup)), text)
+
+
+def _value(source: str, lookup: Lookup) -> Value:
+    try:
+        return _plain(_worth(_parsed(source).body, lookup, source))
+    except ZeroDivisionError:
+        raise InvalidScenario(f"${{{source}}} divides by zero") from None
+    except TypeError as error:
+        raise InvalidScenario(f"${{{source}}} mixes numbers and words: {error}") from None
+
+
+def _parsed(source: str) -> ast.Expression:
+    try:
+        return ast.parse(source.strip(), mode="eval")
+    except SyntaxError:
+        raise InvalidScenario(f"${{{source}}} is not arithmetic of parameters") from None
+
+
+def _plain(value: Value) -> Value:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _worth(node: ast.expr, lookup: Lookup, source: str) -> Any:
+    match node:
+        case ast.Constant(value=int() | float() | str() as value):
+            return value
+        case ast.Name(id=name):
+            return lookup(name)
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -_worth(operand, lookup, source)
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
+            return _OPERATORS[type(op)](_worth(left, lookup, source), _worth(right, lookup, source))
+        case ast.Call(func=ast.Name(id=name), args=[_, *_] as arguments, keywords=[]) if name in _FUNCTIONS:
+            return _FUNCTIONS[name](*(_worth(argument, lookup, source) for argument in arguments))
+    raise InvalidScenario(f"${{{source}}}: expected numbers, parameters, + - * / // %, {', '.join(_FUNCTIONS)}")
 
 
 @dataclass(frozen=True, slots=True)

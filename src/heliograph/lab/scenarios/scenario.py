@@ -7,10 +7,9 @@ from typing import Any
 from heliograph.flow.definition import known, suggestion
 from heliograph.lab.errors import InvalidScenario
 from heliograph.lab.load.plan import Plan
-from heliograph.lab.scenarios.arithmetic import Value
 from heliograph.lab.scenarios.expansion import flow_load, plan_of, setup_of
-from heliograph.lab.scenarios.parameters import Parameter, Values
-from heliograph.lab.scenarios.terms import NEEDS, NOT_BUILT, FlowLoad, Measure, PassRule, Score, Setup
+from heliograph.lab.scenarios.parameters import Parameter, Value, Values
+from heliograph.lab.scenarios.scenario_terms import NEEDS, NOT_BUILT, FlowLoad, Measure, PassRule, Score, Setup
 
 OF_THE_RUN = {"seconds", "warm_up", "processes"}
 """What can be set of every scenario, besides its own parameters."""

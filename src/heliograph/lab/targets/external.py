@@ -1,4 +1,4 @@
-"""A system that somebody else has started, here or elsewhere: nothing is configured, nothing is stopped."""
+"""A system that somebody else has started, here or elsewhere: the lab neither configures nor stops it."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -6,8 +6,8 @@ from urllib.parse import unquote, urlsplit
 
 from heliograph.lab.errors import InvalidTarget
 from heliograph.lab.load.plan import Address
-from heliograph.lab.targets.demand import Demand, Way
-from heliograph.lab.targets.system import Kind, System
+from heliograph.lab.targets.requirements import Demand, Way
+from heliograph.lab.targets.system_under_test import Kind, System
 
 _SCHEMES = {
     "mqtt": (Way("mqtt", "tcp"), 1883),

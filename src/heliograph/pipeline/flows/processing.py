@@ -33,10 +33,11 @@ from heliograph.flow.engine import (
     compile_flow,
     tune_garbage_collection,
 )
+from heliograph.flow.errors import DatabaseError
 from heliograph.flow.formats import Envelope
 from heliograph.flow.hosting import SPARK, Step, Waiting, is_new, unreachable, with_dead_letters
-from heliograph.flow.inline import Tracing, settings_of
-from heliograph.flow.language import DatabaseError, SharedVariables
+from heliograph.flow.inline import TraceWriter, read_flow_settings
+from heliograph.flow.language import SharedVariables
 from heliograph.pipeline.errors import DatabaseFailed, PublishingFailed
 from heliograph.pipeline.flows.aggregation_requests import RecordingStore
 from heliograph.pipeline.flows.deploying import written_sources
@@ -141,7 +142,7 @@ class FlowWorker:
         self.now: datetime | None = None
         self._entry = entry
         self._backout = Backout.of(definition.nodes[entry].properties)
-        self._databases = Databases(DataSources(settings_of(definition).data_sources, Path(state)))
+        self._databases = Databases(DataSources(read_flow_settings(definition).data_sources, Path(state)))
         seen: Any = self._databases
         if lookup_cache:
             seen = RememberingDatabases(self._databases, Lookups(lookup_cache), written_sources(definition))
@@ -154,7 +155,7 @@ class FlowWorker:
             database=seen,
             aggregation=self._recording,
             subscriptions=SubscriptionRegistry(Path(state) / "subscriptions.db") if publishes else None,
-            trace=Tracing(definition.name),
+            trace=TraceWriter(definition.name),
             properties={
                 "BrokerName": "heliograph",
                 "ExecutionGroupLabel": "0",

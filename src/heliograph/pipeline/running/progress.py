@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 from heliograph.errors import Problem
-from heliograph.log.streams import RemoteStreamReader, StreamReader, StreamSource
-from heliograph.log.streams.stream_lag import stream_lag
+from heliograph.log.streams import RemoteStreamReader, StreamReader, StreamSource, stream_lag
 from heliograph.pipeline.running.pipeline import Pipeline
 
 Event = Mapping[str, Any]

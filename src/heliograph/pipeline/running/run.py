@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from heliograph.client import ConnectionLost, NoAnswer
 from heliograph.common import private_files
 from heliograph.common.backoff import Backoff
+from heliograph.common.private_files import DirectoryLock
 from heliograph.errors import Problem, StorageError
-from heliograph.log import DirectoryLock
 from heliograph.log.streams import ServerUnreachable
 from heliograph.pipeline.errors import PipelineError
 from heliograph.pipeline.running.jobs import job_file, start_job

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from heliograph.common import private_files
+from heliograph.common.private_files import DirectoryLock
 from heliograph.errors import Problem, StorageError
-from heliograph.log import DirectoryLock
 from heliograph.pipeline.errors import SpoolDamaged, SpoolInUse
 from heliograph.pipeline.spool.inbox import STORED, Rows
 

@@ -10,7 +10,7 @@ import pytest
 from heliograph.errors import Problem
 from heliograph.flow.engine.database import Databases, DataSources
 from heliograph.flow.engine.database.postgresql import to_format
-from heliograph.flow.language.esql.database_access import DatabaseError
+from heliograph.flow.errors import DatabaseError
 from heliograph.flow.language.values.bits import Bits
 from heliograph.flow.language.values.intervals import Interval, Qualifier
 from heliograph.flow.language.values.zone import GmtTime, GmtTimestamp, time_to_local, to_local
@@ -232,6 +232,6 @@ def test_a_driver_that_is_not_installed_is_told_with_what_brings_it(monkeypatch,
 
 def test_a_flow_without_databases_does_without_their_libraries():
     """They take longer to import than a small flow takes to start."""
-    code = "import sys, heliograph.flow.inline.groups; print(*sys.modules)"
+    code = "import sys, heliograph.flow.inline.execution_groups; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], env=environment(), check=True, capture_output=True, text=True)
     assert {"sqlalchemy", "psycopg", "xmlschema", "h11"}.isdisjoint(loaded.stdout.split())

@@ -1,4 +1,4 @@
-"""How an AMQP client of a group introduces itself, and what its links are attached to."""
+"""The frames with which an AMQP client opens its connection, and the attach frames of its links."""
 
 from heliograph.amqp import (
     AMQP_HEADER,

@@ -1,4 +1,4 @@
-"""Publishers whose packets are encoded once: they send stretches of a cycle, as far as an end-to-end window allows."""
+"""Publishers that send stretches of a `PacketCycle`, encoded once, as far as an end-to-end window allows."""
 
 import select
 from collections.abc import Sequence

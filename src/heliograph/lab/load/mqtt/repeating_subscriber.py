@@ -1,7 +1,7 @@
-"""Subscribers to publishers whose packets come over and over: they know what must arrive, and recognise it by the run.
+"""Subscribers that compare what arrives with the `PacketCycle` it must come from, run by run.
 
-Each has a `SequenceTracker` for each publisher that it hears. What a run does not explain is read packet by packet:
-slow, but a broker that loses, repeats or rewrites messages is still counted right.
+Each has a `SequenceTracker` for each publisher that it hears. A run that does not match is read packet by packet: that
+is slow, but a broker that loses, repeats or rewrites messages is still counted right.
 """
 
 import re
