@@ -4,7 +4,7 @@ import pytest
 
 from heliograph.amqp.errors import DecodeError, InvalidField
 from heliograph.amqp.messages.message import Data, Message, Sequence, Value, encode_message
-from heliograph.mapping.bodies import MOST_SECTIONS, Body, body_of, is_body, is_utf8
+from heliograph.mapping.bodies import MOST_SECTIONS, Body, is_body, is_utf8, publication_body
 
 
 def section(body):
@@ -29,22 +29,22 @@ def section(body):
     ids=repr,
 )
 def test_a_body_is_a_payload(sections, body):
-    assert body_of(b"".join(map(section, sections)), 0) == body
+    assert publication_body(b"".join(map(section, sections)), 0) == body
 
 
 def test_a_footer_is_left_out():
-    assert body_of(encode_message(Message(Data(b"x"), footer={"a": 1})), 0) == Body(b"x")
+    assert publication_body(encode_message(Message(Data(b"x"), footer={"a": 1})), 0) == Body(b"x")
 
 
 def test_what_is_no_body_is_refused():
     with pytest.raises(DecodeError):
-        body_of(section(Value(1)) + section(Value(2)), 0)
+        publication_body(section(Value(1)) + section(Value(2)), 0)
 
 
 def test_a_body_has_so_many_sections_and_no_more():
-    assert body_of(section(Data(b"x")) * MOST_SECTIONS, 0).payload == b"x" * MOST_SECTIONS
+    assert publication_body(section(Data(b"x")) * MOST_SECTIONS, 0).payload == b"x" * MOST_SECTIONS
     with pytest.raises(InvalidField):
-        body_of(section(Data(b"x")) * (MOST_SECTIONS + 1), 0)
+        publication_body(section(Data(b"x")) * (MOST_SECTIONS + 1), 0)
 
 
 @pytest.mark.parametrize("body", [Value({"a": 1}), Value("text"), Sequence([1, "x"])], ids=repr)

@@ -6,7 +6,7 @@ import pytest
 
 from heliograph.amqp.messages import jms_kinds
 from heliograph.amqp.messages.message import Data, Sequence, Value, decode_message
-from heliograph.mapping.jms import body_of, kind_and_body
+from heliograph.mapping.jms import kind_and_body_of, value_of_body
 
 
 @pytest.mark.parametrize(
@@ -22,17 +22,17 @@ from heliograph.mapping.jms import body_of, kind_and_body
     ],
 )
 def test_a_value_is_a_kind_of_message_and_comes_back(value, kind, section):
-    found, encoded = kind_and_body(value)
+    found, encoded = kind_and_body_of(value)
     assert (found, decode_message(encoded).body) == (kind, section)
-    assert body_of(section, None, kind) == value
+    assert value_of_body(section, None, kind) == value
 
 
 def test_data_with_a_content_type_of_text_is_a_text_if_it_can_be_read():
-    assert body_of(Data("ä".encode()), "text/plain", None) == "ä"
-    assert body_of(Data(b"\xe4"), "text/plain", None) == b"\xe4"
-    assert body_of(Data(b"a"), "text/plain", jms_kinds.BYTES) == b"a"
+    assert value_of_body(Data("ä".encode()), "text/plain", None) == "ä"
+    assert value_of_body(Data(b"\xe4"), "text/plain", None) == b"\xe4"
+    assert value_of_body(Data(b"a"), "text/plain", jms_kinds.BYTES) == b"a"
 
 
 def test_empty_data_is_nothing_in_a_message_without_a_body():
-    assert body_of(Data(b""), None, jms_kinds.MESSAGE) is None
-    assert body_of(Data(b""), None, jms_kinds.BYTES) == b""
+    assert value_of_body(Data(b""), None, jms_kinds.MESSAGE) is None
+    assert value_of_body(Data(b""), None, jms_kinds.BYTES) == b""

@@ -10,17 +10,17 @@ from heliograph.common.lazy_names import lazy_names
 if TYPE_CHECKING:
     from heliograph.mapping.addresses import QUEUE_PREFIX, TOPIC_PREFIX
     from heliograph.mapping.amqp_to_mqtt import Publication, publication_of
-    from heliograph.mapping.bodies import ENCODED, is_utf8
+    from heliograph.mapping.bodies import ENCODED_CONTENT_TYPE, is_utf8
     from heliograph.mapping.delivery import is_durable
     from heliograph.mapping.identifiers import (
         Identifier,
-        amqp_identifier,
-        identifier_bytes,
-        identifier_in,
-        identifier_of,
-        text_of,
+        identifier_from_correlation_data,
+        identifier_from_envelope,
+        identifier_from_text,
+        identifier_to_envelope,
+        identifier_to_text,
     )
-    from heliograph.mapping.jms import BYTES_CONTENT_TYPE, body_of, kind_and_body
+    from heliograph.mapping.jms import BYTES_CONTENT_TYPE, kind_and_body_of, value_of_body
     from heliograph.mapping.user_properties import (
         CONTENT_TYPE,
         FIELDS,
@@ -36,10 +36,10 @@ __getattr__ = lazy_names(
     {
         "addresses": "QUEUE_PREFIX TOPIC_PREFIX",
         "amqp_to_mqtt": "Publication publication_of",
-        "bodies": "ENCODED is_utf8",
+        "bodies": "ENCODED_CONTENT_TYPE is_utf8",
         "delivery": "is_durable",
-        "identifiers": "Identifier amqp_identifier identifier_bytes identifier_in identifier_of text_of",
-        "jms": "BYTES_CONTENT_TYPE body_of kind_and_body",
+        "identifiers": "Identifier identifier_from_envelope identifier_to_envelope identifier_from_correlation_data identifier_from_text identifier_to_text",
+        "jms": "BYTES_CONTENT_TYPE value_of_body kind_and_body_of",
         "user_properties": "CONTENT_TYPE FIELDS MESSAGE_ID PREFIX PRIORITY REPLY_TO read_priority",
     },
 )
@@ -47,7 +47,7 @@ __getattr__ = lazy_names(
 __all__ = [
     "BYTES_CONTENT_TYPE",
     "CONTENT_TYPE",
-    "ENCODED",
+    "ENCODED_CONTENT_TYPE",
     "FIELDS",
     "MESSAGE_ID",
     "PREFIX",
@@ -57,15 +57,15 @@ __all__ = [
     "TOPIC_PREFIX",
     "Identifier",
     "Publication",
-    "amqp_identifier",
-    "body_of",
-    "identifier_bytes",
-    "identifier_in",
-    "identifier_of",
+    "identifier_from_correlation_data",
+    "identifier_from_envelope",
+    "identifier_from_text",
+    "identifier_to_envelope",
+    "identifier_to_text",
     "is_durable",
     "is_utf8",
-    "kind_and_body",
+    "kind_and_body_of",
     "publication_of",
     "read_priority",
-    "text_of",
+    "value_of_body",
 ]

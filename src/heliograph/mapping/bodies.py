@@ -20,7 +20,7 @@ from heliograph.amqp.messages import (
     section_start,
 )
 
-ENCODED: Final = "application/vnd.heliograph.amqp"
+ENCODED_CONTENT_TYPE: Final = "application/vnd.heliograph.amqp"
 """Content type of a payload that is the body of an AMQP message, as AMQP encodes it: a map, a list, a number, ..."""
 MOST_SECTIONS: Final = 1000
 """A body of bytes or of lists may come in pieces, which somebody has to put together."""
@@ -39,7 +39,7 @@ class Body(NamedTuple):
     """The payload is a section, as AMQP encodes it."""
 
 
-def body_of(message: bytes, at: int) -> Body:
+def publication_body(message: bytes, at: int) -> Body:
     """The body that begins here, if there is one. Raises DecodeError where there is something else."""
     try:
         code, values = _sections(message, at)

@@ -33,7 +33,7 @@ BYTES_CONTENT_TYPE: Final = "application/octet-stream"
 _TEXT_CONTENT_TYPES: Final = "text/"
 
 
-def kind_and_body(body: Any) -> tuple[int, bytes]:
+def kind_and_body_of(body: Any) -> tuple[int, bytes]:
     """The kind of message that a value is, and its section."""
     if isinstance(body, str):
         return TEXT, VALUE_START + text_field(body.encode())
@@ -46,7 +46,7 @@ def kind_and_body(body: Any) -> tuple[int, bytes]:
     return (MESSAGE if body is None else OBJECT), VALUE_START + encode(body)
 
 
-def body_of(body: Data | Sequence | Value, content_type: str | None, kind: Any) -> Any:
+def value_of_body(body: Data | Sequence | Value, content_type: str | None, kind: Any) -> Any:
     """The value that a section stands for; `kind` is the message's kind, if it has one."""
     if isinstance(body, Value):
         return body.value

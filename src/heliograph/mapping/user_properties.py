@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from heliograph.amqp import Symbol, Timestamp, UByte, UInt
-from heliograph.amqp.messages import DEFAULT_PRIORITY, sections
-from heliograph.mapping.identifiers import identifier_of, text_of
+from heliograph.amqp.messages import sections
+from heliograph.mapping.identifiers import identifier_from_text, identifier_to_text
 
 PREFIX: Final = "amqp."
 """What the names of all of them begin with."""
@@ -52,7 +52,7 @@ def _symbol(text: str) -> Symbol:
 
 
 _READERS: Final[dict[int, Callable[[str], Any]]] = {
-    sections.MESSAGE_ID: identifier_of,
+    sections.MESSAGE_ID: identifier_from_text,
     sections.SUBJECT: str,
     sections.CONTENT_ENCODING: _symbol,
     sections.CREATION_TIME: _number(Timestamp, -(2**63), 2**63 - 1),
@@ -74,8 +74,8 @@ def fields_as_users(message: Sections) -> list[tuple[str, str]]:
     for name, (position, _) in FIELDS.items():
         value = fields[position]
         if value is not None:
-            found.append((name, text_of(value) if position == sections.MESSAGE_ID else str(value)))
-    if message.priority != DEFAULT_PRIORITY:
+            found.append((name, identifier_to_text(value) if position == sections.MESSAGE_ID else str(value)))
+    if message.priority != sections.DEFAULT_PRIORITY:
         found.append((PRIORITY, str(message.priority)))
     if fields[sections.USER_ID] is not None:
         found.append((USER_ID, fields[sections.USER_ID].decode(errors="replace")))
@@ -87,7 +87,7 @@ def fields_from_users(users: list[tuple[str, str]], fields: list[Any]) -> tuple[
 
     One that is not written as it would be here is the application's. Of several with one name, the first counts.
     """
-    priority = DEFAULT_PRIORITY
+    priority = sections.DEFAULT_PRIORITY
     application: dict[str, str] = {}
     for name, text in users:
         try:

@@ -32,17 +32,17 @@ _PROPERTY_KINDS = (
 MOST_ENTRIES = 1000
 """Application properties, and message annotations, that a message may have. Reading more would take long, and whoever
 has a selector reads them again and again."""
-SURELY_FEW_ENTRIES = 3 * MOST_ENTRIES
+ENTRY_CHECK_FROM = 3 * MOST_ENTRIES
 """A message of so many bytes has no more of them than it may have: the shortest takes three."""
 _READ_MOST = MOST_ENTRIES + 100
 """What is read of them: dead letters have got some more."""
-BODY = DATA
+BODY_SECTION = DATA
 """Where a body begins: no section before it has a descriptor as high as this."""
 _BEFORE_BODY = 5
 """Sections that a message can have before its body."""
 _SHORT_HEADER = HEADER_START + b"\xc0"
 _BODIES = (DATA_START, SEQUENCE_START, VALUE_START)
-_NAMES = {name.encode(): code for name, code in SECTION_NAMES.items() if code < BODY}
+_NAMES = {name.encode(): code for name, code in SECTION_NAMES.items() if code < BODY_SECTION}
 
 
 def find_section(payload: bytes, wanted: int) -> tuple[int, int, int]:
@@ -82,31 +82,31 @@ def _long_descriptor(payload: bytes, at: int) -> tuple[int, int]:
             return int.from_bytes(payload[at + 2 : at + 10], "big"), at + 10
         if payload[at + 1] == 0xA3:
             end = at + 3 + payload[at + 2]
-            return _NAMES.get(payload[at + 3 : end], BODY), end
-    return BODY, at
+            return _NAMES.get(payload[at + 3 : end], BODY_SECTION), end
+    return BODY_SECTION, at
 
 
-def header(payload: bytes) -> tuple[Any, ...]:
+def read_header(payload: bytes) -> tuple[Any, ...]:
     """Durable, priority, ttl, first acquirer, delivery count."""
     return tuple(_section_list(payload, HEADER, HEADER_DEFAULTS, _HEADER_KINDS))
 
 
-def properties(payload: bytes) -> list[Any]:
+def read_properties(payload: bytes) -> list[Any]:
     """The 13 fields of the properties."""
     return _section_list(payload, PROPERTIES, _NO_PROPERTIES, _PROPERTY_KINDS)
 
 
-def application_properties(payload: bytes) -> dict[str, Any]:
+def read_application_properties(payload: bytes) -> dict[str, Any]:
     """The application properties of a message, {} if it has none."""
     return _section_map(payload, APPLICATION_PROPERTIES)
 
 
-def message_annotations(payload: bytes) -> dict[str, Any]:
+def read_message_annotations(payload: bytes) -> dict[str, Any]:
     """The message annotations, {} if there are none."""
     return _section_map(payload, MESSAGE_ANNOTATIONS)
 
 
-def annotations_of(payload: bytes) -> tuple[int, int, dict[Any, bytes]]:
+def encoded_annotations(payload: bytes) -> tuple[int, int, dict[Any, bytes]]:
     """Where the message annotations begin and end, and the bytes of each, its name and its value; all by name.
 
     Where there are none, they would begin and end in their place.
@@ -173,7 +173,7 @@ def too_many_entries(payload: bytes) -> str | None:
         start, at, section = find_section(payload, APPLICATION_PROPERTIES)
         if section == APPLICATION_PROPERTIES and (number := _entries_at(payload, at)) > MOST_ENTRIES:
             return f"a message may have {MOST_ENTRIES} application properties, this one has {number}"
-        if start > SURELY_FEW_ENTRIES:
+        if start > ENTRY_CHECK_FROM:
             _, at, section = find_section(payload, MESSAGE_ANNOTATIONS)
             if section == MESSAGE_ANNOTATIONS and (number := _entries_at(payload, at)) > MOST_ENTRIES:
                 return f"a message may have {MOST_ENTRIES} message annotations, this one has {number}"

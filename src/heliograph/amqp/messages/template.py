@@ -10,7 +10,7 @@ from heliograph.amqp.messages.encoded import opening_of
 from heliograph.amqp.messages.sections import APPLICATION_PROPERTIES_START, PROPERTIES_START
 
 
-class Template:
+class MessageTemplate:
     """What is the same for all. Its methods make the bytes of messages, for `Producer.send_encoded`."""
 
     __slots__ = ("_count", "_heads", "_opening", "_rest", "_tails", "to")
@@ -41,8 +41,10 @@ class Template:
         reply = None if reply_to is None else reply_kind
         self._opening = opening_of(persistent, priority, ttl, text, to_kind, reply, annotations)
         expires = None if ttl is None or created is None else created + ttl
-        fields = writing.fields_of(None, user_id, to, subject, reply_to, correlation_id, content_type, expires, created)
-        fields += writing.group_of(group_id, group_sequence)
+        fields = writing.property_fields(
+            None, user_id, to, subject, reply_to, correlation_id, content_type, expires, created
+        )
+        fields += writing.group_fields(group_id, group_sequence)
         self._count = len(fields)
         self._rest = b"".join(fields[1:])
         own = APPLICATION_PROPERTIES_START + encode(dict(properties)) if properties else b""

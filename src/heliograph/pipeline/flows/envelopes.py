@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from heliograph.amqp.messages import DEFAULT_PRIORITY, SEQUENCE_START, VALUE_START, sections
+from heliograph.amqp.messages import sections
 from heliograph.client import MessageFormat
 from heliograph.flow.formats import Envelope
 from heliograph.flow.inline import (
@@ -33,21 +33,21 @@ from heliograph.flow.inline import (
 )
 from heliograph.mapping import (
     CONTENT_TYPE,
-    ENCODED,
+    ENCODED_CONTENT_TYPE,
     FIELDS,
     PREFIX,
     PRIORITY,
     QUEUE_PREFIX,
     REPLY_TO,
     TOPIC_PREFIX,
-    identifier_bytes,
-    identifier_in,
-    identifier_of,
+    identifier_from_correlation_data,
+    identifier_from_text,
+    identifier_to_envelope,
     is_utf8,
     read_priority,
 )
 
-_SECTIONS = (SEQUENCE_START, VALUE_START)
+_SECTIONS = (sections.SEQUENCE_START, sections.VALUE_START)
 """How the payload begins that is an encoded body."""
 _NOTHING: Mapping[str, Any] = {}
 
@@ -141,11 +141,11 @@ def _envelope(
         TEXT if text and payload is not None and is_utf8(payload) else "",
         DEFAULT_CCSID,
         DEFAULT_ENCODING,
-        b"" if message_id is None or message_id == place else identifier_bytes(identifier_of(message_id)),
-        identifier_bytes(identifier_in(correlation)) if correlation else b"",
+        b"" if message_id is None or message_id == place else identifier_to_envelope(identifier_from_text(message_id)),
+        identifier_to_envelope(identifier_from_correlation_data(correlation)) if correlation else b"",
         _reply_to(reply_to) if reply_to else "",
         bool(qos),
-        DEFAULT_PRIORITY,
+        sections.DEFAULT_PRIORITY,
         -1 if expiry is None else expiry // 100,
         REQUEST if reply_to else DATAGRAM,
         "",
@@ -159,7 +159,7 @@ def _envelope(
         _NOTHING,
         place.encode(),
     )
-    if content_type == ENCODED:
+    if content_type == ENCODED_CONTENT_TYPE:
         _take_encoded(envelope)
     return envelope
 
@@ -211,7 +211,7 @@ def _take_properties(envelope: Envelope) -> None:
 
 
 def _take_message_id(envelope: Envelope, message_id: Any) -> None:
-    envelope.message_id = identifier_bytes(message_id)
+    envelope.message_id = identifier_to_envelope(message_id)
 
 
 def _take_created(envelope: Envelope, created: int) -> None:
