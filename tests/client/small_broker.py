@@ -44,7 +44,7 @@ from heliograph.amqp import (
     Transfers,
 )
 from heliograph.amqp.messages.message import decode_message, transaction_request
-from heliograph.amqp.messages.peek import peek, with_header
+from heliograph.amqp.messages.message_peek import peek, with_header
 
 CAPABILITIES = ("ANONYMOUS-RELAY", "DELAYED_DELIVERY", "SHARED-SUBS")
 

@@ -17,7 +17,7 @@ from broker.clients import OpenGate
 from broker.links.amqp_clients import AmqpScene
 from client.memory import Memory
 from client.scenes import producer, session
-from heliograph.amqp.messages.peek import peek, peek_run, with_header
+from heliograph.amqp.messages.message_peek import peek, peek_run, with_header
 from heliograph.amqp.messages.template import MessageTemplate
 from heliograph.broker.amqp.connection import AmqpConnection
 from heliograph.broker.amqp.targets import addresses_of

@@ -17,13 +17,16 @@ from heliograph.amqp.messages import (
     REPLY_TO,
     UNREADABLE,
     find_section,
-    section_reading,
+    read_application_properties,
+    read_header,
+    read_message_annotations,
+    read_properties,
+    too_many_entries,
 )
 from heliograph.mapping import user_properties
 from heliograph.mapping.bodies import ENCODED_CONTENT_TYPE, publication_body
-from heliograph.mapping.delivery import life_left, qos_of
+from heliograph.mapping.delivery import life_left, qos_of, response_topic
 from heliograph.mapping.identifiers import identifier_to_correlation_data
-from heliograph.mapping.reply_to import response_topic
 from heliograph.mapping.user_properties import RESERVED, Sections, fields_as_users
 from heliograph.mqtt import STRING_MAX, ProtocolError, decode_properties, encode_varint
 from heliograph.mqtt.packet_types import PacketType
@@ -96,12 +99,12 @@ def publication_of(message: bytes) -> Publication:
 
 
 def _read_head(before: bytes) -> Head:
-    if why := section_reading.too_many_entries(before):
+    if why := too_many_entries(before):
         raise InvalidField(why)
-    durable, priority, ttl, _, _ = section_reading.read_header(before)
-    fields = section_reading.read_properties(before)
-    application = section_reading.read_application_properties(before)
-    annotations = section_reading.read_message_annotations(before)
+    durable, priority, ttl, _, _ = read_header(before)
+    fields = read_properties(before)
+    application = read_application_properties(before)
+    annotations = read_message_annotations(before)
     head = Head(
         qos=qos_of(durable),
         retain=annotations.get(MQTT_RETAIN) is True,
@@ -135,7 +138,7 @@ def properties_of(sections: Sections, *, text: bool, encoded: bool) -> bytes:
     if encoded:
         parts.append(_string(b"\x03", ENCODED_CONTENT_TYPE))
         if content_type is not None:
-            users.append((user_properties.CONTENT_TYPE, content_type))
+            users.append((user_properties.CONTENT_TYPE_PROPERTY, content_type))
     elif content_type is not None:
         parts.append(_string(b"\x03", content_type))
     reply_to = fields[REPLY_TO]
@@ -144,7 +147,7 @@ def properties_of(sections: Sections, *, text: bool, encoded: bool) -> bytes:
         if topic is not None:
             parts.append(_string(b"\x08", topic))
         else:
-            users.append((user_properties.REPLY_TO, address))
+            users.append((user_properties.REPLY_TO_PROPERTY, address))
     correlation = fields[CORRELATION_ID]
     if correlation is not None:
         data = identifier_to_correlation_data(correlation)

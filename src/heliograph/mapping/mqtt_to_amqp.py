@@ -18,12 +18,10 @@ from heliograph.amqp.messages import (
     sections,
 )
 from heliograph.mapping import user_properties
-from heliograph.mapping.addresses import TOPIC_PREFIX
 from heliograph.mapping.amqp_to_mqtt import properties_of
 from heliograph.mapping.bodies import ENCODED_CONTENT_TYPE, is_body, is_utf8
-from heliograph.mapping.delivery import LONGEST_TTL, is_durable
+from heliograph.mapping.delivery import LONGEST_TTL, TOPIC_PREFIX, is_durable, reply_to
 from heliograph.mapping.identifiers import identifier_from_correlation_data
-from heliograph.mapping.reply_to import reply_to
 from heliograph.mapping.user_properties import Sections, fields_from_users
 from heliograph.mqtt import Properties, decode_properties, encode_varint
 from heliograph.mqtt.packet_types import PacketType
@@ -35,7 +33,7 @@ _NO_TTL, _NO_TIME = _TTL.pack(0x70, 0), _TIME.pack(0x83, 0)
 """What stands in a template where a time is filled in."""
 
 
-def amqp_messages(
+def messages_of(
     topic: bytes, payloads: Sequence[bytes], properties: bytes, qos: int, retain: bool, left: int, wall: int
 ) -> list[bytes]:
     """The messages of publications with payloads of one length, encoded.
@@ -145,13 +143,13 @@ def _sections_of(found: Properties, *, is_encoded: bool) -> Sections:
     users = found.get("user_property", []).copy()
     content_type = found.get("content_type")
     if is_encoded:
-        content_type = _taken(users, user_properties.CONTENT_TYPE)
+        content_type = _taken(users, user_properties.CONTENT_TYPE_PROPERTY)
     if content_type is not None and content_type.isascii():
         fields[sections.CONTENT_TYPE] = Symbol(content_type)
     if (topic := found.get("response_topic")) is not None:
         fields[sections.REPLY_TO] = reply_to(topic)
     else:
-        fields[sections.REPLY_TO] = _taken(users, user_properties.REPLY_TO)
+        fields[sections.REPLY_TO] = _taken(users, user_properties.REPLY_TO_PROPERTY)
     if (data := found.get("correlation_data")) is not None:
         fields[sections.CORRELATION_ID] = identifier_from_correlation_data(data)
     priority, application = fields_from_users(users, fields)

@@ -21,7 +21,7 @@ from heliograph.amqp.messages.message import (
     encode_message,
     transaction_request,
 )
-from heliograph.amqp.messages.peek import peek, with_header
+from heliograph.amqp.messages.message_peek import peek, with_header
 
 
 def test_known_bytes():

@@ -29,9 +29,8 @@ from heliograph.amqp.codec.encoding import encode
 from heliograph.amqp.codec.frames import AMQP_HEADER, amqp_frame
 from heliograph.amqp.codec.values import Described, Symbol, UInt, ULong
 from heliograph.amqp.messages.message import decode_message, encode_message, transaction_request
-from heliograph.amqp.messages.peek import address_at, peek, peek_run, with_durable_and_priority, with_header
-from heliograph.amqp.messages.section_reading import read_application_properties, read_message_annotations
-from heliograph.amqp.messages.value_reading import UNREADABLE
+from heliograph.amqp.messages.message_peek import address_at, peek, peek_run, with_durable_and_priority, with_header
+from heliograph.amqp.messages.section_reading import UNREADABLE, read_application_properties, read_message_annotations
 from heliograph.broker.queues.message_view import MessageView
 
 ODD: Sequence[Any] = (

@@ -1,9 +1,17 @@
-"""AMQP 1.0 messages: the sections of a message, and all that reads and writes them.
+"""The messages of AMQP 1.0: their sections, and what reads, makes and changes them.
 
-`sections` declares the sections and the positions of their fields. `message` reads and writes a whole message. `peek`
-looks at what a broker needs to know, without decoding the rest.
+`Message` with `encode_message` and `decode_message` has a message whole, for whoever makes or reads one at a time. The
+others work on bytes and touch no more of them than they must:
+
+- `peek`, `peek_run`, `address_at`, `with_header`, ...: what a broker has to know and change of every message;
+- `read_header`, `read_properties`, ..., `find_section`: single sections, for selectors and the mapping to MQTT;
+- `read_message`, and `header_section`, `property_fields`, ...: messages of JMS clients, read and made by our client;
+- `encoded` and `MessageTemplate`: programs that move many messages.
+
+Namespaces: `sections` has descriptors and positions of fields, `jms_kinds` the numbers that JMS clients have for kinds.
 """
 
+from heliograph.amqp.messages import encoded, jms_kinds, sections
 from heliograph.amqp.messages.annotations import (
     DEAD_LETTER_COUNT,
     DEAD_LETTER_EXCEPTIONS,
@@ -22,8 +30,6 @@ from heliograph.amqp.messages.annotations import (
     with_annotations,
     without_annotations,
 )
-from heliograph.amqp.messages.encoded import OTHER, Front, Outline, Read, Readdressing, outlines, write
-from heliograph.amqp.messages.jms_kinds import MAP, MESSAGE, OBJECT, STREAM
 from heliograph.amqp.messages.message import (
     Data,
     Message,
@@ -33,16 +39,25 @@ from heliograph.amqp.messages.message import (
     encode_message,
     transaction_request,
 )
+from heliograph.amqp.messages.message_peek import (
+    Peeked,
+    address_at,
+    peek,
+    peek_run,
+    with_durable_and_priority,
+    with_header,
+)
 from heliograph.amqp.messages.message_reading import read_message
-from heliograph.amqp.messages.peek import Peeked, address_at, peek_run, with_durable_and_priority, with_header
 from heliograph.amqp.messages.section_reading import (
     BODY_SECTION,
     ENTRY_CHECK_FROM,
+    UNREADABLE,
     find_section,
     read_application_properties,
     read_header,
     read_message_annotations,
     read_properties,
+    read_value,
     too_many_entries,
 )
 from heliograph.amqp.messages.section_writing import (
@@ -60,36 +75,15 @@ from heliograph.amqp.messages.sections import (
     CONTENT_TYPE,
     CORRELATION_ID,
     CREATION_TIME,
-    DATA,
-    DATA_START,
-    DEFAULT_PRIORITY,
     DELIVERY_COUNT,
-    DURABLE,
-    FIRST_ACQUIRER,
-    FOOTER,
-    GROUP_ID,
-    GROUP_SEQUENCE,
     HEADER_DEFAULTS,
-    HEADER_START,
-    MESSAGE_ANNOTATIONS_START,
-    MESSAGE_ID,
-    PRIORITY,
-    PROPERTIES_START,
     PROPERTY_NAMES,
     REPLY_TO,
-    SECTION_NAMES,
-    SEQUENCE,
-    SEQUENCE_START,
-    SUBJECT,
     TO,
     TTL,
     USER_ID,
-    VALUE,
-    VALUE_START,
-    section_start,
 )
 from heliograph.amqp.messages.template import MessageTemplate
-from heliograph.amqp.messages.value_reading import UNREADABLE, read_value
 
 __all__ = [
     "ABSOLUTE_EXPIRY_TIME",
@@ -98,72 +92,46 @@ __all__ = [
     "CONTENT_TYPE",
     "CORRELATION_ID",
     "CREATION_TIME",
-    "DATA",
-    "DATA_START",
     "DEAD_LETTER_COUNT",
     "DEAD_LETTER_EXCEPTIONS",
     "DEAD_LETTER_NODE",
     "DEAD_LETTER_QUEUE",
     "DEAD_LETTER_REASON",
     "DEAD_LETTER_TIME",
-    "DEFAULT_PRIORITY",
     "DELIVERY_COUNT",
     "DELIVERY_DELAY",
     "DELIVERY_TIME",
-    "DURABLE",
     "ENTRY_CHECK_FROM",
-    "FIRST_ACQUIRER",
-    "FOOTER",
-    "GROUP_ID",
-    "GROUP_SEQUENCE",
     "HEADER_DEFAULTS",
-    "HEADER_START",
     "JMS_DESTINATION_KIND",
     "JMS_MESSAGE_KIND",
     "JMS_PREFIX",
     "JMS_REPLY_KIND",
-    "MAP",
-    "MESSAGE",
-    "MESSAGE_ANNOTATIONS_START",
-    "MESSAGE_ID",
     "MQTT_PROPERTIES",
     "MQTT_RETAIN",
-    "OBJECT",
-    "OTHER",
-    "PRIORITY",
-    "PROPERTIES_START",
     "PROPERTY_NAMES",
     "REPLY_TO",
-    "SECTION_NAMES",
-    "SEQUENCE",
-    "SEQUENCE_START",
-    "STREAM",
-    "SUBJECT",
     "TO",
     "TTL",
     "UNREADABLE",
     "USER_ID",
-    "VALUE",
-    "VALUE_START",
     "Data",
-    "Front",
     "Message",
     "MessageTemplate",
-    "Outline",
     "Peeked",
-    "Read",
-    "Readdressing",
     "Sequence",
     "Value",
     "address_at",
     "annotations_section",
     "decode_message",
     "encode_message",
+    "encoded",
     "find_section",
     "group_fields",
     "header_section",
+    "jms_kinds",
     "kinds_section",
-    "outlines",
+    "peek",
     "peek_run",
     "properties_section",
     "property_fields",
@@ -173,7 +141,7 @@ __all__ = [
     "read_message_annotations",
     "read_properties",
     "read_value",
-    "section_start",
+    "sections",
     "text_field",
     "too_many_entries",
     "transaction_request",
@@ -181,5 +149,4 @@ __all__ = [
     "with_durable_and_priority",
     "with_header",
     "without_annotations",
-    "write",
 ]

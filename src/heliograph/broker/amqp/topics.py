@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from heliograph.amqp import conditions
-from heliograph.amqp.messages import BODY_SECTION, MQTT_RETAIN, UNREADABLE, find_section
-from heliograph.amqp.messages.peek import peek
+from heliograph.amqp.messages import BODY_SECTION, MQTT_RETAIN, UNREADABLE, find_section, peek
 from heliograph.broker.core.slices import ENOUGH
 from heliograph.broker.core.span import Span
 from heliograph.broker.core.topics import is_reserved

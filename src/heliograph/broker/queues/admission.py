@@ -29,7 +29,7 @@ class Pattern:
         """Whether some of them have to be stored."""
 
     def fits(self, queue: "Queue") -> bool:
-        """Whether a queue takes all of them, as far as can be told at a glance; `admit` is for the others."""
+        """Whether a queue takes all of them, as far as their sizes tell; `admit` is for the others."""
         definition = queue.definition
         return (
             definition.put_enabled

@@ -32,13 +32,13 @@ from heliograph.flow.inline import (
     take_header,
 )
 from heliograph.mapping import (
-    CONTENT_TYPE,
+    AMQP_FIELD_PREFIX,
+    CONTENT_TYPE_PROPERTY,
     ENCODED_CONTENT_TYPE,
-    FIELDS,
-    PREFIX,
-    PRIORITY,
+    FIELD_READERS,
+    PRIORITY_PROPERTY,
     QUEUE_PREFIX,
-    REPLY_TO,
+    REPLY_TO_PROPERTY,
     TOPIC_PREFIX,
     identifier_from_correlation_data,
     identifier_from_text,
@@ -179,7 +179,7 @@ def _take_encoded(envelope: Envelope) -> None:
     except MessageFormat:
         return
     properties = dict(envelope.properties)
-    content_type = properties.pop(CONTENT_TYPE, "")
+    content_type = properties.pop(CONTENT_TYPE_PROPERTY, "")
     envelope.content_type = content_type if content_type.isascii() else ""
     envelope.properties = properties
 
@@ -191,17 +191,17 @@ def _has_fields(batch: pa.RecordBatch) -> bool:
     column = batch.column("properties")
     first, last = column.offsets[0].as_py(), column.offsets[-1].as_py()
     names = pc.unique(column.keys[first:last]).to_pylist()
-    return any(name.startswith(PREFIX) or name in OURS for name in names)
+    return any(name.startswith(AMQP_FIELD_PREFIX) or name in OURS for name in names)
 
 
 def _take_properties(envelope: Envelope) -> None:
     """Put user properties that stand for fields where they belong."""
     properties = envelope.properties
-    if any(name.startswith(PREFIX) for name in properties):
+    if any(name.startswith(AMQP_FIELD_PREFIX) for name in properties):
         left = dict(envelope.properties)
         for name, text in properties.items():
             try:
-                if name.startswith(PREFIX) and _take_field(envelope, name, text):
+                if name.startswith(AMQP_FIELD_PREFIX) and _take_field(envelope, name, text):
                     del left[name]
             except ValueError:  # it is not written as it would be for the field, so it is the application's own
                 continue
@@ -237,18 +237,18 @@ _SETTERS: Mapping[int, Callable[[Envelope, Any], None]] = {
 
 def _take_field(envelope: Envelope, name: str, text: str) -> bool:
     """Put a user property where it belongs; False if it is the application's own, ValueError if its text is."""
-    if name == PRIORITY:
+    if name == PRIORITY_PROPERTY:
         envelope.priority = int(read_priority(text))
         return True
-    if name == REPLY_TO:
+    if name == REPLY_TO_PROPERTY:
         if envelope.reply_to:  # MQTT's own comes first
             return False
         envelope.reply_to = text.removeprefix(QUEUE_PREFIX)
         envelope.message_type = REQUEST if envelope.reply_to else DATAGRAM
         return True
-    if name not in FIELDS:
+    if name not in FIELD_READERS:
         return False
-    position, read = FIELDS[name]
+    position, read = FIELD_READERS[name]
     value = read(text)
     if position in _SETTERS:
         _SETTERS[position](envelope, value)

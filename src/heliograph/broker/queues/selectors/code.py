@@ -26,7 +26,7 @@ from heliograph.broker.queues.selectors.expressions import (
     Value,
 )
 from heliograph.common.like_pattern import matcher
-from heliograph.mapping import PREFIX, user_properties
+from heliograph.mapping import AMQP_FIELD_PREFIX, PRIORITY_PROPERTY, USER_ID_PROPERTY, field_name
 
 
 def _header(position: int) -> str:
@@ -51,13 +51,13 @@ FIELDS = {
     "JMSXDeliveryCount": "view.delivery_count + 1",
     "JMSReplyTo": _field(sections.REPLY_TO),
     "JMSDestination": _field(sections.TO),
-    PREFIX + "durable": _header(sections.DURABLE),
-    user_properties.PRIORITY: _header(sections.PRIORITY),
-    PREFIX + "ttl": _header(sections.TTL),
-    PREFIX + "first_acquirer": _header(sections.FIRST_ACQUIRER),
-    PREFIX + "delivery_count": "view.delivery_count",
-    **{user_properties.name_of(position): _field(position) for position in range(len(sections.PROPERTY_NAMES))},
-    user_properties.USER_ID: "view.user",
+    AMQP_FIELD_PREFIX + "durable": _header(sections.DURABLE),
+    PRIORITY_PROPERTY: _header(sections.PRIORITY),
+    AMQP_FIELD_PREFIX + "ttl": _header(sections.TTL),
+    AMQP_FIELD_PREFIX + "first_acquirer": _header(sections.FIRST_ACQUIRER),
+    AMQP_FIELD_PREFIX + "delivery_count": "view.delivery_count",
+    **{field_name(position): _field(position) for position in range(len(sections.PROPERTY_NAMES))},
+    USER_ID_PROPERTY: "view.user",
 }
 """Names that stand for fields of the message, and how a view tells them. All others are application properties."""
 
