@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterator
 
 from heliograph.cli.flow.options import add_flow, load
-from heliograph.cli.shared.tables import table
+from heliograph.cli.shared.output import table
 from heliograph.errors import Problem
 from heliograph.flow.definition import FlowDefinition, known, suggestion
 from heliograph.flow.engine import MODULE_KINDS, Compilation

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from heliograph.cli.flow.findings import MISTAKE, WARNING, Finding, counted, finding
+from heliograph.cli.flow.options import MISTAKE, WARNING, Finding, counted, finding
 from heliograph.common.documents import Place
 from heliograph.errors import Problem
 from heliograph.flow.definition import DefinitionProblem, Mistake

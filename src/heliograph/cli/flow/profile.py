@@ -9,8 +9,8 @@ import argparse
 from dataclasses import dataclass, replace
 from time import thread_time_ns
 
-from heliograph.cli.flow.inputs import add_inputs, flow_and_steps
-from heliograph.cli.shared.tables import table
+from heliograph.cli.flow.options import add_inputs, flow_and_steps
+from heliograph.cli.shared.output import table
 from heliograph.errors import Problem
 from heliograph.flow.engine import Compilation, CompiledFlow, Result, Statistics, compile_flow, measured_target
 from heliograph.flow.formats import Envelope

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from heliograph.cli.shared.tables import duration, facts, moment, table
+from heliograph.cli.shared.output import duration, moment, pairs, table
 from heliograph.common.ports import PAGES_URL
 from heliograph.errors import Problem
 from heliograph.log.streams import (
@@ -89,7 +89,7 @@ def _show(args: argparse.Namespace) -> None:
         return
     shown = {key: found[key] for key in ("name", "filter")}
     shown |= {"state": _state(found), "kept": _kept(found), "messages": _messages(found), "bytes": _bytes(found)}
-    for line in facts({**shown, "identity": found["identity"], "log": found["directory"]}):
+    for line in pairs({**shown, "identity": found["identity"], "log": found["directory"]}):
         print(line)
     print()
     rows = [

@@ -5,21 +5,41 @@ import os
 import secrets
 import ssl
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any, cast, get_type_hints
 from urllib.parse import unquote, urlsplit
 
-from heliograph.cli.mqtt.client import Client, Kept
+from heliograph.cli.mqtt.client import Client, SavedSession
 from heliograph.cli.mqtt.connection import Address
-from heliograph.cli.mqtt.properties import PropertyOptions
 from heliograph.common.network_errors import file_reason
 from heliograph.errors import Problem
-from heliograph.mqtt import Connect, Disconnect, ProtocolError, Will, check_topic_filter, check_topic_name
+from heliograph.mqtt import (
+    Connect,
+    Disconnect,
+    PacketType,
+    Properties,
+    ProtocolError,
+    Will,
+    check_topic_filter,
+    check_topic_name,
+    decode_properties,
+    encode_properties,
+)
 
 _VERSIONS = {"mqttv31": 3, "31": 3, "mqttv311": 4, "311": 4, "mqttv5": 5, "5": 5}
 _FOREVER = 0xFFFFFFFF
 _PORT = 1883
 _TLS_PORT = 8883
+_PACKETS = {
+    "connect": PacketType.CONNECT,
+    "publish": PacketType.PUBLISH,
+    "subscribe": PacketType.SUBSCRIBE,
+    "unsubscribe": PacketType.UNSUBSCRIBE,
+    "disconnect": PacketType.DISCONNECT,
+    "will": "will",
+}
+_TYPES = get_type_hints(Properties)
 
 
 def add_connection_arguments(parser: argparse.ArgumentParser) -> None:
@@ -63,9 +83,62 @@ def add_connection_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quiet", action="store_true", help="show no errors")
 
 
+class PropertyOptions:
+    """All -D options of one command, by packet. Problem when one of them makes no sense."""
+
+    def __init__(self, options: Sequence[Sequence[str]], version: int) -> None:
+        self.version = version
+        self._by_packet: dict[str, dict[str, Any]] = {packet: {} for packet in _PACKETS}
+        if options and version < 5:
+            raise Problem("-D needs MQTT 5 (-V mqttv5)")
+        for words in options:
+            self._add(words)
+        for packet in _PACKETS:
+            self._check(packet)
+
+    def of(self, packet: str) -> Properties:
+        """The properties for this packet ("connect", "publish", ...)."""
+        return cast("Properties", dict(self._by_packet[packet]))
+
+    def _add(self, words: Sequence[str]) -> None:
+        packet, name = words[0], words[1].replace("-", "_") if len(words) > 1 else ""
+        expected = 4 if name == "user_property" else 3
+        if packet not in _PACKETS or name not in _TYPES or len(words) != expected:
+            form = "PACKET PROPERTY VALUE, or PACKET user-property NAME VALUE"
+            raise Problem(f"-D {' '.join(words)}: expected {form}; PACKET is one of {', '.join(_PACKETS)}")
+        properties = self._by_packet[packet]
+        if name == "user_property":
+            properties.setdefault(name, []).append((words[2], words[3]))
+        elif name == "subscription_identifier":
+            properties.setdefault(name, []).append(_number(words))
+        elif _TYPES[name] is int:
+            properties[name] = _number(words)
+        else:
+            properties[name] = words[2] if _TYPES[name] is str else os.fsencode(words[2])
+
+    def _check(self, packet: str) -> None:
+        properties = self.of(packet)
+        try:
+            data = encode_properties(properties)
+            decode_properties(data, 0, len(data), cast("PacketType", _PACKETS[packet]))
+        except (ProtocolError, ValueError, OverflowError) as error:
+            names = ", ".join(properties).replace("_", "-")
+            raise Problem(f"-D {packet} ({names}): {error}") from None
+
+
+def _number(words: Sequence[str]) -> int:
+    try:
+        number = int(words[2])
+    except ValueError:
+        raise Problem(f"-D {' '.join(words)}: expected a number, not {words[2]!r}") from None
+    if not 0 <= number <= 0xFFFFFFFF:
+        raise Problem(f"-D {' '.join(words)}: expected a number from 0 to {0xFFFFFFFF}")
+    return number
+
+
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What the shared options add up to."""
+    """The shared options, parsed: where and how to connect."""
 
     address: Address
     connect: Connect
@@ -74,10 +147,10 @@ class Session:
     trace: Callable[[str], None] | None
     warn: Callable[[str], None]
 
-    def open(self, kept: Kept | None = None) -> Client:
-        """Connect to the server; `kept` is what a connection before this one has left."""
+    def open(self, saved: SavedSession | None = None) -> Client:
+        """Connect to the server; `saved` is the state of a connection before this one."""
         goodbye = Disconnect(properties=self.properties.of("disconnect"))
-        return Client(self.address, self.connect, goodbye=goodbye, trace=self.trace, warn=self.warn, kept=kept)
+        return Client(self.address, self.connect, goodbye=goodbye, trace=self.trace, warn=self.warn, saved=saved)
 
 
 def session(args: argparse.Namespace, program: str) -> Session:

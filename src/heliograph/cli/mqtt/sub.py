@@ -11,8 +11,8 @@ import time
 from types import FrameType
 from typing import TextIO
 
-from heliograph.cli.mqtt.client import Client, Kept
-from heliograph.cli.mqtt.connection import Lost
+from heliograph.cli.errors import ConnectionFailed
+from heliograph.cli.mqtt.client import Client, SavedSession
 from heliograph.cli.mqtt.message_format import HELP, Formatter, compile_format
 from heliograph.cli.mqtt.options import Session, add_connection_arguments, checked_filter, session
 from heliograph.common.terminal import steer, visible_bytes
@@ -88,7 +88,7 @@ class _Subscriber:
         self._printer = printer
         self._deadline = None if args.timeout is None else time.monotonic() + args.timeout
         self._pipe = _pipe_of(sys.stdout)
-        self._kept = Kept()
+        self._saved = SavedSession()
         self._tries_again: bool = args.retry
         self._waiting = False
 
@@ -97,7 +97,7 @@ class _Subscriber:
         while True:
             try:
                 return self._connected()
-            except Lost as lost:
+            except ConnectionFailed as lost:
                 if not self._tries_again:
                     raise
                 self._tell_once(lost)
@@ -107,7 +107,7 @@ class _Subscriber:
             self._pause(_BETWEEN_ATTEMPTS if left is None else min(left, _BETWEEN_ATTEMPTS))
 
     def _connected(self) -> int:
-        with self._opened.open(self._kept) as client:
+        with self._opened.open(self._saved) as client:
             _set_subscriptions(client, self._opened, self._filters, self._leave, self._args.qos)
             if self._waiting:
                 self._waiting = False
@@ -115,7 +115,7 @@ class _Subscriber:
             self._tries_again = True
             return 0 if self._args.exit_subscribed else self._print_messages(client)
 
-    def _tell_once(self, lost: Lost) -> None:
+    def _tell_once(self, lost: ConnectionFailed) -> None:
         if not self._waiting:
             self._waiting = True
             self._opened.warn(f"{lost}; trying again every {_BETWEEN_ATTEMPTS:g} s")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from heliograph.cli.flow.options import load_from
 from heliograph.cli.pipeline.options import add_server, add_spark, add_state
-from heliograph.cli.shared.waiting import showing
+from heliograph.cli.shared.output import showing
 from heliograph.common.ports import PAGES_URL
 from heliograph.errors import Problem
 from heliograph.pipeline.running import Pipeline, is_sparks, sentence

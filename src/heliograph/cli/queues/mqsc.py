@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from heliograph.cli.queues.mqsc_commands import Interpreter
-from heliograph.cli.queues.mqsc_text import Assembler, CommandText
+from heliograph.cli.queues.mqsc_parser import Assembler, CommandText
 from heliograph.cli.shared.amqp import add_url, management
 from heliograph.errors import Problem
 

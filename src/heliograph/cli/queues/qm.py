@@ -5,10 +5,8 @@ import json
 import time
 from typing import Any
 
-from heliograph.cli.queues.mqsc_commands import Ask
-from heliograph.cli.shared.amqp import add_url, management
-from heliograph.cli.shared.tables import facts, table
-from heliograph.cli.shared.waiting import showing
+from heliograph.cli.shared.amqp import Ask, add_url, management
+from heliograph.cli.shared.output import pairs, showing, table
 from heliograph.errors import Problem
 
 _PATIENCE = 60.0
@@ -67,7 +65,7 @@ def _list(managers: list[dict[str, Any]], *, as_json: bool) -> None:
 
 
 def _show(manager: dict[str, Any], *, as_json: bool) -> None:
-    for line in [json.dumps(manager, indent=2)] if as_json else facts(manager):
+    for line in [json.dumps(manager, indent=2)] if as_json else pairs(manager):
         print(line)
 
 
