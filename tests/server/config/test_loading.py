@@ -10,7 +10,7 @@ from heliograph.broker.core.limits import Limits, WhenFull
 from heliograph.errors import Problem
 from heliograph.objects.checking import own_mistakes
 from heliograph.server.config.loading import Config, load, restart_needed
-from heliograph.server.config.tables import (
+from heliograph.server.config.schema import (
     ClientCertificates,
     HttpConfig,
     ListenerConfig,

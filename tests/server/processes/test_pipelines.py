@@ -11,7 +11,7 @@ import pytest
 
 from heliograph.broker.queues.refusal import Refused
 from heliograph.server.config.loading import Config
-from heliograph.server.config.tables import PipelineConfig, StorageConfig
+from heliograph.server.config.schema import PipelineConfig, StorageConfig
 from heliograph.server.processes import supervision
 from heliograph.server.processes.pipeline_process import PipelineProcess, running
 from heliograph.server.processes.pipelines import Pipelines

@@ -10,7 +10,7 @@ from heliograph.mqtt import Reason
 from heliograph.server.access.logins import Login, Turns, address_group
 from heliograph.server.access.passwords import PasswordChecker
 from heliograph.server.config.loading import Config
-from heliograph.server.config.tables import ListenerConfig
+from heliograph.server.config.schema import ListenerConfig
 from heliograph.server.network.writing import NetworkOutlet, Writer
 
 log = logging.getLogger(__name__)

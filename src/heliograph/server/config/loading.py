@@ -11,7 +11,7 @@ from heliograph.objects import About, Effect, TableReader, parse
 from heliograph.objects.differences import differences
 from heliograph.server.config import pipeline_rules, queue_rules
 from heliograph.server.config import rules as config_rules
-from heliograph.server.config.tables import (
+from heliograph.server.config.schema import (
     AccessConfig,
     HttpConfig,
     ListenerConfig,

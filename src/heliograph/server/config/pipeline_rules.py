@@ -5,7 +5,7 @@ from pathlib import Path
 
 from heliograph.objects import value_text
 from heliograph.server.config.rules import name_mistakes
-from heliograph.server.config.tables import PipelineConfig
+from heliograph.server.config.schema import PipelineConfig
 
 _OF_FLOWS = ("sinks", "env", "input", "lookup_cache", "state")
 

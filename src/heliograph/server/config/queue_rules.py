@@ -6,7 +6,7 @@ from pathlib import Path
 from heliograph.broker import DEAD_LETTER_QUEUE, TEMPORARY_MODEL, Kind
 from heliograph.objects import value_text
 from heliograph.server.config.rules import filter_mistakes, name_mistakes
-from heliograph.server.config.tables import QueueConfig, QueueManagerConfig
+from heliograph.server.config.schema import QueueConfig, QueueManagerConfig
 
 
 def pattern_mistakes(patterns: Sequence[str]) -> Iterator[str]:

@@ -5,9 +5,9 @@ from itertools import combinations
 
 from heliograph.broker import StreamOptions, filter_mistake, plain_name_mistake
 from heliograph.objects import value_text
-from heliograph.server.config.tables import AccessConfig, ClientCertificates, HttpConfig, ListenerConfig, ListenerKind
+from heliograph.server.config.schema import AccessConfig, ClientCertificates, HttpConfig, ListenerConfig, ListenerKind
+from heliograph.server.hosts import EVERY_INTERFACE, address_text, is_host, is_loopback
 from heliograph.server.http.host_names import is_origin
-from heliograph.server.network.addresses import EVERY_INTERFACE, address_text, is_host, is_loopback
 
 
 def listener_mistakes(listener: ListenerConfig, where: str) -> Iterator[str]:

@@ -16,8 +16,8 @@ from typing import Any, Protocol
 
 from heliograph.common.network_errors import sentence
 from heliograph.errors import Problem
+from heliograph.server.hosts import bind_host
 from heliograph.server.logs import RepeatedWarnings
-from heliograph.server.network.addresses import bind_host
 
 log = logging.getLogger(__name__)
 warnings = RepeatedWarnings(log)

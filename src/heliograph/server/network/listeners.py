@@ -8,15 +8,15 @@ from typing import Any
 from heliograph.broker import Gate
 from heliograph.common.network_errors import sentence
 from heliograph.server.access.authentication import CertificateGate, Credentials, ListenerGate
-from heliograph.server.config.tables import ListenerConfig, ListenerKind, ListenerProtocol
+from heliograph.server.config.schema import ListenerConfig, ListenerKind, ListenerProtocol
+from heliograph.server.hosts import address_text
 from heliograph.server.http.host_names import is_listed, is_own_host, is_own_origin
 from heliograph.server.logs import RepeatedWarnings
 from heliograph.server.network import certificates
 from heliograph.server.network.accepting import Acceptor, cannot_listen, tcp_sockets, unix_socket
-from heliograph.server.network.addresses import address_text
 from heliograph.server.network.descriptors import most_clients
+from heliograph.server.network.handshake import Newcomer
 from heliograph.server.network.layered import LayeredOutlet
-from heliograph.server.network.newcomers import Newcomer
 from heliograph.server.network.sockets import Reactor, Receiver
 from heliograph.server.network.websocket import WebSocket
 from heliograph.server.network.writing import Writer

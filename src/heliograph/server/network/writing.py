@@ -9,9 +9,9 @@ from typing import cast
 
 from heliograph.broker import SLICE, Broker, Conversation, Gate, Hold, Outlet
 from heliograph.mqtt import Reason
-from heliograph.server.config.tables import ListenerProtocol
-from heliograph.server.network.addresses import address_text
-from heliograph.server.network.lingering import LINGER, Lingering
+from heliograph.server.config.schema import ListenerProtocol
+from heliograph.server.hosts import address_text
+from heliograph.server.network.closing import LINGER, Lingering
 from heliograph.server.watchdog import Watchdog
 
 # Past this much unsent data, messages for a client wait in its subscriptions' buffers.

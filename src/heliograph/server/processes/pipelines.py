@@ -10,8 +10,8 @@ from typing import Any
 from heliograph.broker import NOT_ALLOWED, NOT_FOUND, Refused
 from heliograph.errors import Problem
 from heliograph.server.config.loading import Config
-from heliograph.server.config.tables import PipelineConfig
-from heliograph.server.http.pipeline_figures import FOLDER, Watched, figures
+from heliograph.server.config.schema import PipelineConfig
+from heliograph.server.processes.pipeline_figures import FOLDER, Watched, figures
 from heliograph.server.processes.pipeline_folder import STATE, has_databases, remove_folder
 from heliograph.server.processes.pipeline_process import PipelineProcess, running
 
