@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from heliograph.server.network.certificates import tls_context
     from heliograph.server.network.loop import AVAILABLE, ClientLoop
     from heliograph.server.process import Server
-    from heliograph.server.processes.pipeline_figures import FOLDER
+    from heliograph.server.processes.pipeline_folder import FOLDER
 
 __getattr__ = lazy_names(
     __name__,
@@ -21,7 +21,7 @@ __getattr__ = lazy_names(
         "access.passwords": "PasswordFile",
         "config.loading": "Config load",
         "config.schema": "LogFormat LogLevel PipelineConfig StorageConfig",
-        "processes.pipeline_figures": "FOLDER",
+        "processes.pipeline_folder": "FOLDER",
         "http.stream_pages": "StreamPages as_json",
         "hosts": "address_from_here",
         "network.certificates": "tls_context",

@@ -1,4 +1,4 @@
-"""Listening sockets, and accepting connections on them.
+"""Listening sockets, accepting connections on them, and how many connections there are file descriptors for.
 
 Asyncio's own servers would do, but for what happens when there are no file descriptors left: then they log a traceback
 for every connection that they could not accept. They also make a transport for each connection.
@@ -8,6 +8,7 @@ import asyncio
 import errno
 import logging
 import os
+import resource
 import socket
 import stat
 from collections.abc import Callable
@@ -18,6 +19,29 @@ from heliograph.common.network_errors import sentence
 from heliograph.errors import Problem
 from heliograph.server.hosts import bind_host
 from heliograph.server.logs import RepeatedWarnings
+
+_FOR_ONE_PAGE = 3
+"""Descriptors that an answer may take: its connection, a copy of it, and a file of a stream."""
+_PART_FOR_PAGES = 8
+"""The part of all descriptors that the pages can have."""
+_OWN = 64
+"""Descriptors of the server's own: the log, listening sockets, the event loop."""
+
+
+def _all() -> int:
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+
+
+def most_clients() -> int:
+    """Clients that there are descriptors for, with those aside that are for the pages and the server itself."""
+    there = _all()
+    return there - min(_OWN, there // 2) - there // _PART_FOR_PAGES
+
+
+def most_pages(wanted: int) -> int:
+    """Connections to the pages that there are descriptors for, of those that are wanted."""
+    return max(1, min(wanted, _all() // _PART_FOR_PAGES // _FOR_ONE_PAGE))
+
 
 log = logging.getLogger(__name__)
 warnings = RepeatedWarnings(log)
@@ -57,7 +81,7 @@ class Acceptor:
         self._readers = readers
         # What `socket.accept` is made of. It gives a file descriptor, where `accept` makes an object around that, which
         # costs half as much again as the system call and asks the kernel for an address that nobody wants.
-        self._accept_one: Callable[[], tuple[int, Any]] = listening._accept  # type: ignore[attr-defined]
+        self._accept_one: Callable[[], tuple[int, Any]] = listening._accept  # type: ignore[attr-defined]  # noqa: SLF001
         readers.add_reader(listening.fileno(), self._accept)
 
     def _accept(self) -> None:

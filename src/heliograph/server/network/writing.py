@@ -130,6 +130,15 @@ class Writer:
         if not self.outlets:
             self._all_closed.set()
 
+    def is_open(self, outlet: Outlet) -> bool:
+        """Whether the connection is still there."""
+        return outlet in self.outlets
+
+    def address_of(self, outlet: Outlet) -> str:
+        """The address of a client, as text."""
+        assert isinstance(outlet, NetworkOutlet)
+        return outlet.peer()
+
     def linger(self, outlet: NetworkOutlet) -> None:
         """A connection has ended with bytes still to be read by the client: it is cut off if that takes too long."""
         self._loop.call_later(LINGER, self._cut_off, outlet)
