@@ -45,11 +45,11 @@ class Account:
         """Facts and messages in the order in which opening the ledger has told them."""
         how = LogOptions(**{"force": False, "retry": 0.01, **options})  # type: ignore[arg-type]
         self.ledger = MessageLog(
-            directory, self._on_fact, lambda record, receivers: self.seen.append(record), options=how
+            directory, self._on_application_record, lambda record, receivers: self.seen.append(record), options=how
         )
         self.upkeep = Maintenance(self.ledger, self._all_facts)
 
-    def _on_fact(self, record: Record) -> None:
+    def _on_application_record(self, record: Record) -> None:
         self.seen.append(record)
         key, _, value = record.body.decode().partition("=")
         if record.kind == SET:
@@ -64,11 +64,11 @@ class Account:
 
     def set(self, key: str, value: str) -> None:
         self.facts[key] = value
-        self.ledger.note(SET, f"{key}=".encode(), value.encode())
+        self.ledger.append_record(SET, f"{key}=".encode(), value.encode())
 
     def clear(self, key: str) -> None:
         self.facts.pop(key, None)
-        self.ledger.note(CLEAR, key.encode())
+        self.ledger.append_record(CLEAR, key.encode())
 
     def store(self, cursors, payloads: list[bytes], topic: str = "t") -> None:
         self.ledger.store(messages(topic, payloads), list(cursors), [0] * len(cursors))
@@ -94,7 +94,7 @@ class Account:
 
     def pending(self, cursor) -> dict[int, bytes | None]:
         """All that is pending for a cursor, as it is read back."""
-        reading = self.ledger.reading(cursor)
+        reading = self.ledger.cursor_reader(cursor)
         return {o: self.payload(reading, o) for lo, hi in cursor.pending_ranges() for o in range(lo, hi)}
 
     def size(self) -> int:

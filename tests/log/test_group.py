@@ -225,7 +225,7 @@ def test_messages_are_found_in_groups_in_any_order(account) -> None:
                 expected[len(expected)] = b"%d %d" % (turn, n)
     account.ledger.wait()
     assert account.pending(cursor) == expected
-    reading = account.ledger.reading(cursor)
+    reading = account.ledger.cursor_reader(cursor)
     for offset in (59, 0, 31, 30, 32, 1, 58):
         assert account.payload(reading, offset) == expected[offset]
 
@@ -235,7 +235,7 @@ def test_a_group_that_is_not_safe_cannot_be_read_yet(account) -> None:
     account.ledger.wait()
     with account.ledger.group():
         account.store([cursor], [b"a"])
-    reading = account.ledger.reading(cursor)
+    reading = account.ledger.cursor_reader(cursor)
     assert account.payload(reading, 0) is None
     account.ledger.wait()
     assert account.payload(reading, 0) == b"a"
@@ -316,7 +316,7 @@ def test_a_copy_of_messages_of_several_topics_has_all_of_them_whoever_still_need
     assert account.pending(one) == {0: payloads[0]}
     assert account.pending(other) == {39: payloads[39]}
     again = reopened(account)
-    found = again.ledger.reading(again.ledger.cursors[one.number]).find(0)
+    found = again.ledger.cursor_reader(again.ledger.cursors[one.number]).find(0)
     assert found is not None
     assert decode_mixed_messages(found.record.body, 40).payloads == payloads
 

@@ -295,7 +295,7 @@ class LedgerIsTheModel(RuleBasedStateMachine):
         pending = sorted(known.keys() - self.acked[cursor.number])
         if not pending:
             return
-        reading = self.readings.setdefault(cursor.number, self.ledger.reading(cursor))
+        reading = self.readings.setdefault(cursor.number, self.ledger.cursor_reader(cursor))
         offset = data.draw(st.sampled_from(pending))
         found = self.account.payload(reading, offset)
         if found is None:
@@ -347,7 +347,7 @@ class LedgerIsTheModel(RuleBasedStateMachine):
         live = 0
         for number, known in self.model.cursors.items():
             cursor = self.ledger.cursors[number]
-            reading = self.ledger.reading(cursor)
+            reading = self.ledger.cursor_reader(cursor)
             found = {reading.find(o).record for o in known.keys() - self.acked[number]}
             live += sum(record.end - record.position for record in found)
         assert self.account.size() <= 4 * live + 6000
@@ -449,7 +449,7 @@ class Life:
         machine = self.machine
         number, pending = self.pending()
         cursor = machine.ledger.cursors[number]
-        reading = machine.readings.setdefault(number, machine.ledger.reading(cursor))
+        reading = machine.readings.setdefault(number, machine.ledger.cursor_reader(cursor))
         for offset in self.random.sample(pending, min(3, len(pending))):
             found = machine.account.payload(reading, offset)
             assert found in (None, machine.model.cursors[number][offset])
@@ -608,7 +608,7 @@ def test_reading_waits_for_messages_behind_a_batch_that_was_never_finished(accou
     crash(account.directory, tmp_path / "copy", end + 40)  # the start of a batch is there, and nothing of it
     again = Account(tmp_path / "copy")
     cursor = again.ledger.cursors[1]
-    reading = again.ledger.reading(cursor)
+    reading = again.ledger.cursor_reader(cursor)
     assert again.payload(reading, 0) == b"first"
     assert again.ledger.end > end
     again.store([cursor], [b"second"])

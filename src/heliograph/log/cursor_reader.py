@@ -1,4 +1,9 @@
-"""Reading the messages of a cursor back from the log, usually one after the other."""
+"""Reading the messages of a cursor back from the log, usually in order.
+
+A chunk of the cursor is read from its start, a quarter of a megabyte at a time, and records for other cursors are
+passed over. What was read ahead stays in memory, so that whoever goes on in order reads each part of the log once.
+Going back throws it away.
+"""
 
 from collections import deque
 from collections.abc import Callable
@@ -24,12 +29,12 @@ class FoundRecord(NamedTuple):
 
 
 class CursorReader:
-    """Finds messages by their offset. What has been read ahead is kept, so that going on costs no second look."""
+    """Finds records of messages by offset, for one cursor."""
 
     __slots__ = ("_ahead", "_chunk", "_cursor", "_position", "_reached", "_reader", "_safe")
 
     def __init__(self, cursor: Cursor, reader: LogReader, safe: Callable[[], int]) -> None:
-        """`safe` tells up to where the log can be read."""
+        """`safe` returns the position up to which the log can be read."""
         self._cursor = cursor
         self._reader = reader
         self._safe = safe
@@ -48,7 +53,7 @@ class CursorReader:
             if ahead:
                 if ahead[0].first <= offset:
                     return ahead[0]
-                ahead.clear()  # somebody goes back to what has been sent before
+                ahead.clear()  # going back to messages that have been sent before
                 self._chunk = None
             if not self._read_on(offset):
                 return None

@@ -27,25 +27,27 @@ from heliograph.log.record import Record
 class CursorTable:
     """The cursors of one log. Made by going through all records from the replay position on."""
 
-    def __init__(self, on_fact: Callable[[Record], None], on_messages: Callable[[Record, Receivers], None]) -> None:
-        """Facts and messages are handed on."""
+    def __init__(
+        self, on_application_record: Callable[[Record], None], on_messages: Callable[[Record, Receivers], None]
+    ) -> None:
+        """Application records, and records of messages with their receivers, are handed to the callbacks."""
         self.cursors: dict[int, Cursor] = {}
         self.last_number = 0
         """The highest number that a cursor has had."""
         self.checkpoint = 0
         """Where the last complete checkpoint starts."""
         self.checkpoint_size = 0
-        self._on_fact = on_fact
+        self._on_application_record = on_application_record
         self._on_messages = on_messages
 
     def replay(self, record: Record) -> None:
-        """Take up what a record says; MalformedRecord if that makes no sense."""
+        """Apply a record; MalformedRecord if it makes no sense."""
         try:
             self._replay(record, None)
         except Problem:  # with a place already, also those of whoever gets application records
             raise
         except Exception as error:
-            # Its check sum is right, and yet no server has written this: whoever looks for it must know where.
+            # The check sum is right, and yet no server has written this: whoever looks into it must know where it is.
             what = f"position {record.position}: a record of kind {record.kind} that makes no sense"
             raise MalformedRecord(f"{what} ({type(error).__name__}: {error})") from error
 
@@ -76,7 +78,7 @@ class CursorTable:
                 (self.checkpoint,) = POSITION.unpack(body)
                 self.checkpoint_size = record.position - self.checkpoint
             case _:
-                self._on_fact(record)
+                self._on_application_record(record)
 
     def _replay_messages(self, record: Record, whole: Record) -> None:
         cursors = self.cursors
@@ -84,7 +86,7 @@ class CursorTable:
         start, end, size = whole.position, whole.end, record.end - record.position
         for number, offset in zip(receivers.cursors, receivers.offsets, strict=True):
             cursor = cursors.get(number)
-            if cursor is None:  # the checkpoint will tell
+            if cursor is None:  # deleted since, or the checkpoint still brings it
                 continue
             if offset != cursor.next:
                 raise MalformedRecord(
@@ -94,7 +96,7 @@ class CursorTable:
         self._on_messages(record, receivers)
 
     def move(self, gone_from: int, gone_to: int, runs: list[MovedRun]) -> None:
-        """What was needed between two positions is elsewhere now."""
+        """Apply that what was needed between two positions is elsewhere now."""
         for run in runs:
             if cursor := self.cursors.get(run.cursor):
                 cursor.move(run.lo, run.hi, (gone_from, gone_to), run.start, run.end, run.size)

@@ -1,4 +1,4 @@
-"""Reading a log: by position, in order, while somebody else may be writing to it."""
+"""Reading a log by position, in order, while another thread or process may be writing to it."""
 
 import os
 from bisect import bisect_right

@@ -1,11 +1,13 @@
 """Finding the end of a log that may not have been closed properly.
 
-A server writes in batches, and the first byte of each only after the one before is on the disk. When it is killed, or
-the power goes, the last batch may be there in part, in any part: the disk does not write in order. None of it has been
-acknowledged, so all from the first bad record on is cut off: a *torn tail*.
-
-A bad record with a synced batch somewhere behind it is another thing: it was on the disk once, its messages may have
-been acknowledged, and now it is gone. That is *damage*. It is reported with its place and never cut off or skipped.
+Theory of operation
+1. A server writes batches, and writes the first byte of a batch only after the batch before is on the disk. When it is
+   killed, or the power fails, the last batch may be there in part, in any part: the disk does not write in order.
+   Nothing of it has been acknowledged. So everything from the first bad record on is cut off: a *torn tail*.
+2. Each batch starts with a record that says whether everything before it had been forced (`SYNCED`). A bad record with
+   such a batch somewhere behind it was on the disk once, and its messages may have been acknowledged. That is *damage*:
+   it is reported with its place, and never cut off or skipped.
+3. Only the newest segment can have a torn tail. Older ones are checked when they are read.
 """
 
 from collections.abc import Callable, Iterable
@@ -25,14 +27,14 @@ _LENGTH_AT = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Torn:
+class TornTail:
     """What was cut off the end of a log."""
 
     path: Path
     position: int
     """Where the log ends now."""
     lost: int
-    """Bytes that followed."""
+    """Bytes that were cut off."""
     why: str
 
     def __str__(self) -> str:
@@ -41,12 +43,12 @@ class Torn:
 
 @dataclass(frozen=True, slots=True)
 class RecoveryResult:
-    """A log as it was found."""
+    """What `recover` found."""
 
     segments: list[Segment]
     end: int
     """Position behind the last good record."""
-    torn: Torn | None
+    torn: TornTail | None
 
 
 def find_segments(directory: Path, known: Iterable[Segment] = ()) -> list[Segment]:
@@ -63,7 +65,7 @@ def segment_end(segment: Segment, following: Segment) -> int:
     """Where a segment ends that is not the newest one."""
     if following.previous == segment.base:
         return following.base
-    return min(segment.file_end(), following.base)  # the one that was made after it has been deleted
+    return min(segment.file_end(), following.base)  # the segment that followed has been deleted
 
 
 def segment_spans(segments: list[Segment], end: int) -> list[tuple[int, int]]:
@@ -87,13 +89,13 @@ def recover(segments: list[Segment], on_record: Callable[[Record], None] = lambd
     return RecoveryResult(segments, padded(file_end), None)
 
 
-def _judge(segment: Segment, file: BinaryIO, bad: BadRecord) -> Torn | None:
+def _judge(segment: Segment, file: BinaryIO, bad: BadRecord) -> TornTail | None:
     """What a bad record in the newest segment is: LogDamaged, a torn tail, or None if there is nothing to lose."""
     file.seek(segment.place(bad.position))
     left = file.read()
     if _synced_batch_behind(left, bad.position):
         raise segment.damaged(bad) from None
-    return Torn(segment.path, bad.position, len(left), str(bad)) if left.strip(b"\0") else None
+    return TornTail(segment.path, bad.position, len(left), str(bad)) if left.strip(b"\0") else None
 
 
 def _synced_batch_behind(data: bytes, position: int) -> bool:

@@ -13,9 +13,12 @@ bytes comes first and does not count as part of the log:
     (zero)    4
     crc       4   CRC-32C of all before it
 
-A segment ends where the one begins that was made after it. There may be bytes behind that: a server that could not
-trust a file any more has gone on in a new one. When the segment behind it has been deleted, it ends where its file
-ends.
+Theory of operation
+1. A segment ends where the segment begins that was made after it (`previous` says which that is). There may be bytes
+   behind that end: a server that could not trust a file any more has gone on in a new one, and what is behind was
+   never acknowledged. When the segment behind it has been deleted, it ends where its file ends.
+2. The newest segment is the one with the largest base. Its `replay` is where a server begins to read.
+3. A segment gets its name only when its header is on the disk, so every file with such a name has a whole header.
 """
 
 import os
@@ -34,9 +37,9 @@ from heliograph.log.record import ALIGNMENT, HEADER_SIZE, RECORD_HEADER, Record,
 
 MAGIC = b"HELIOLOG"
 FORMAT_VERSION = 2
-"""Of the segments that are made."""
+"""Format of the segments that this program makes."""
 _OLDEST_VERSION = 1
-"""Such segments are read, and not written to any more: older programs take them for what they know."""
+"""Segments of older formats are read, but never appended to: older programs would not understand the new records."""
 _HEADER = struct.Struct("<8sHHIQQQI")
 _CRC_SIZE = 4
 SEGMENT_HEADER_SIZE = _HEADER.size + _CRC_SIZE
@@ -60,7 +63,7 @@ class Segment:
     version: int = FORMAT_VERSION
 
     def place(self, position: int) -> int:
-        """Where a position of the log is in the file."""
+        """The place in the file of a position of the log."""
         return position - self.base + SEGMENT_HEADER_SIZE
 
     def damaged(self, bad: BadRecord) -> LogDamaged:
@@ -69,7 +72,7 @@ class Segment:
         return LogDamaged(f"{self.path}: damaged at byte {place} (position {bad.position}): {bad}", bad.position)
 
     def file_end(self) -> int:
-        """The position that the end of the file is, records or not."""
+        """The position of the end of the file, whether records reach up to there or not."""
         return self.base + self.path.stat().st_size - SEGMENT_HEADER_SIZE
 
 
@@ -81,7 +84,7 @@ def segment_path(directory: Path, base: int) -> Path:
 def create_segment(
     directory: Path, base: int, *, epoch: int, replay: int | None = None, previous: int | None = None
 ) -> tuple[Segment, int]:
-    """Make a segment, on the disk with its name, and open it for writing: it and the file descriptor.
+    """Make a segment, force it and its name to the disk, and return it with a descriptor for writing.
 
     It gets its name only when its header is on the disk, so a segment always has a whole header. A file of that name
     is replaced: it never had a record that counts.
@@ -172,12 +175,12 @@ def scan_records(
                 yield make(record, (position + at, kind, body, offset, count, time, epoch, flags))
             at = (end + fill) & aligned
         if not at:
-            read_record(data, 0, position)  # says what is wrong with it
+            read_record(data, 0, position)  # raises with what is wrong
         position += at
 
 
 def load(descriptor: int, place: int, size: int, most: int) -> bytes:
-    """So many bytes of the file from a record on, or more if that record is larger, but never more than `most`.
+    """`size` bytes of the file from a record on, or more if that record is larger, but never more than `most`.
 
     Behind `most` may be what a server wrote before it stopped trusting the file.
     """
@@ -187,7 +190,7 @@ def load(descriptor: int, place: int, size: int, most: int) -> bytes:
 
 
 def load_into(room: BufferPool, descriptor: int, place: int, size: int, most: int) -> memoryview:
-    """The same, in a room."""
+    """The same as `load`, into memory of a pool."""
     data = _filled(room, descriptor, place, size)
     record = record_room(data, 0)
     if record <= len(data):

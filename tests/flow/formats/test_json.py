@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.flow.formats import Catalogue, FormatProblem
-from heliograph.flow.tree import Element, Part, Text, dump
+from heliograph.flow.language import dump
+from heliograph.flow.tree import Element, Part, Text
 from heliograph.flow.tree.element_types import Json
 
 CATALOGUE = Catalogue()

@@ -181,7 +181,7 @@ def _lines(store: Store, one: SetAside) -> Iterator[dict[str, object]]:
     }
     for number in one.cursors:
         cursor = store.ledger.cursors[number]
-        reading = store.ledger.reading(cursor)
+        reading = store.ledger.cursor_reader(cursor)
         for lo, hi in cursor.pending_ranges():
             while lo < hi and (record := reading.find(lo)) is not None:
                 yield {"object": one.name, "cursor": number, "offset": record.first, **as_json(record.record)}

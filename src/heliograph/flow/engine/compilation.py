@@ -12,9 +12,9 @@ from heliograph.flow.engine.run import Target
 from heliograph.flow.formats.catalogue import Catalogue
 from heliograph.flow.formats.messages import MessageSettings
 from heliograph.flow.formats.model.models import Models
-from heliograph.flow.language.esql.compiled_program import Compiled, CompiledModule
-from heliograph.flow.language.esql.compiling import compile_program
-from heliograph.flow.language.esql.parsing import parse_program
+from heliograph.flow.language.esql.compiling.program_compiling import compile_program
+from heliograph.flow.language.esql.parsing.program_parsing import parse_program
+from heliograph.flow.language.esql.runtime.compiled_program import Compiled, CompiledModule
 from heliograph.flow.language.esql.syntax import Program
 
 

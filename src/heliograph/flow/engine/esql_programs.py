@@ -7,7 +7,7 @@ from typing import Any
 from heliograph.errors import Problem
 from heliograph.flow.definition import known, suggestion
 from heliograph.flow.language.esql import syntax
-from heliograph.flow.language.esql.parsing import parse_program
+from heliograph.flow.language.esql.parsing.program_parsing import parse_program
 
 # The ESQL of a flow: which module of which file a node runs.
 

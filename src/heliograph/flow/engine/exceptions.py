@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from heliograph.errors import Problem
+from heliograph.flow.errors import DownstreamFailure, EsqlError, StatementError, statement_place
 from heliograph.flow.formats.format_problem import FormatProblem
-from heliograph.flow.language.esql.compiled_program import StatementError, place_of
-from heliograph.flow.language.esql.evaluation import FailureBehind
-from heliograph.flow.language.values.errors import EsqlError
 from heliograph.flow.language.values.text import character
 from heliograph.flow.tree import Element
 from heliograph.flow.tree.element_types import NAME, NAME_VALUE
@@ -118,7 +116,7 @@ def _shown(value: Any) -> str:
         return str(value)  # no value of ESQL: of a Python node, say
 
 
-class FlowException(FailureBehind):
+class FlowException(DownstreamFailure):
     """An exception on its way back through the flow, to the nearest node that catches: a TryCatch, an input, or the
     handler around a PROPAGATE."""
 
@@ -145,7 +143,7 @@ def _specific(error: Exception, label: str, node: str, node_type: str) -> Except
     record = ExceptionRecord(str(error), NOT_MENDABLE, type=node_type, name=node, label=label)
     if isinstance(error, StatementError):
         _tell_esql(record, error)
-        record.text = f"{place_of(error.file, error.line, error.routine)}: {error.statement}"
+        record.text = f"{statement_place(error.file, error.line, error.routine)}: {error.statement}"
         record.cause = _specific(error.reason, label, node, node_type)
     elif isinstance(error, EsqlError):
         _tell_esql(record, error)

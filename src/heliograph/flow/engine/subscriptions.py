@@ -7,11 +7,11 @@ from pathlib import Path
 from threading import RLock
 
 from heliograph.errors import Problem
-from heliograph.flow.language.esql.checking import check_expression
-from heliograph.flow.language.esql.compiling import FilterExpression, compile_filter_expression
-from heliograph.flow.language.esql.esql_problem import EsqlProblem
-from heliograph.flow.language.esql.evaluation import Evaluation
-from heliograph.flow.language.esql.parsing import parse_expression
+from heliograph.flow.errors import EsqlProblem
+from heliograph.flow.language.esql.checking.program_checking import check_expression
+from heliograph.flow.language.esql.compiling.program_compiling import FilterExpression, compile_filter_expression
+from heliograph.flow.language.esql.parsing.program_parsing import parse_expression
+from heliograph.flow.language.esql.runtime.evaluation import Evaluation
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS subscription (

@@ -77,6 +77,8 @@ class Models(Protocol):
 class Catalogue:
     """Formats by domain; can be pickled, if its models can."""
 
+    without_model: Mapping[str, Format] = FORMATS
+
     def __init__(self, models: Models | None = None) -> None:
         self._models = models
 

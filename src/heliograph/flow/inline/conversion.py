@@ -34,15 +34,15 @@ from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.formats.mqmd import CARRIED, HeaderField
 from heliograph.mapping import QUEUE_PREFIX, TOPIC_PREFIX, amqp_identifier, identifier_bytes, is_utf8
 
-TEXT = "MQSTR"
-REQUEST, DATAGRAM = 1, 8
+MQSTR = "MQSTR"
+REQUEST_MESSAGE, DATAGRAM_MESSAGE = 1, 8
 DEFAULT_CCSID, DEFAULT_ENCODING = 1208, 546
 FORMAT, CCSID, ENCODING, TYPE = "JMS_IBM_Format", "JMS_IBM_Character_Set", "JMS_IBM_Encoding", "JMS_IBM_MsgType"
 HEADER = "JMS_IBM_MQMD_"
 """Before the names of further fields of MQMD."""
 GROUP = HEADER + "GroupId"
 """For groups that no text can name."""
-OURS = frozenset({FORMAT, CCSID, ENCODING, TYPE, GROUP, *(HEADER + name for name in CARRIED)})
+MQMD_PROPERTIES = frozenset({FORMAT, CCSID, ENCODING, TYPE, GROUP, *(HEADER + name for name in CARRIED)})
 """Properties that stand for fields of MQMD."""
 
 
@@ -112,11 +112,11 @@ class ServerEnvelope(Envelope):
         self.created = 0.0 if read.created is None else read.created / 1000
         self.topic = read.to.removeprefix(TOPIC_PREFIX) if read.to and read.to.startswith(TOPIC_PREFIX) else ""
         self.content_type = read.content_type or ""
-        self.message_type = REQUEST if self.reply_to else DATAGRAM
+        self.message_type = REQUEST_MESSAGE if self.reply_to else DATAGRAM_MESSAGE
         self.group_id = (read.group_id or "").encode()
         self.sequence = 1 if read.group_sequence is None else read.group_sequence
         self.mqmd = {}
-        if properties and not OURS.isdisjoint(properties):
+        if properties and not MQMD_PROPERTIES.isdisjoint(properties):
             _take_further(self, properties)
 
     def with_body(self, body: bytes, form: str) -> Envelope:
@@ -193,7 +193,7 @@ def envelopes_of(payloads: Sequence[bytes], now: float) -> list[ServerEnvelope]:
         if seen is not None:
             envelope.persistent, envelope.priority, envelope.backout_count, envelope.message_id, text, own, _, _ = seen
             if not own:
-                envelope.format = TEXT if text else ""
+                envelope.format = MQSTR if text else ""
             else:
                 try:
                     envelope.format = _described(own, text)[0]
@@ -206,18 +206,18 @@ def envelopes_of(payloads: Sequence[bytes], now: float) -> list[ServerEnvelope]:
 @lru_cache(1024)
 def _described(own: bytes, text: bool) -> "_Description":
     """What these properties of the application say. Many messages of a sender have the same ones."""
-    return _description(encoded.own_properties(own), TEXT if text else "")
+    return _description(encoded.own_properties(own), MQSTR if text else "")
 
 
 def _description(properties: Mapping[str, Any], form: str) -> "_Description":
     """Format, character set and encoding, and the properties without those that stand for fields of MQMD."""
-    if OURS.isdisjoint(properties):
+    if MQMD_PROPERTIES.isdisjoint(properties):
         return form, DEFAULT_CCSID, DEFAULT_ENCODING, dict(properties)
     return (
         str(properties.get(FORMAT, form)),
         _number(properties.get(CCSID), DEFAULT_CCSID),
         _number(properties.get(ENCODING), DEFAULT_ENCODING),
-        {name: value for name, value in properties.items() if name not in OURS},
+        {name: value for name, value in properties.items() if name not in MQMD_PROPERTIES},
     )
 
 
@@ -226,12 +226,12 @@ _Description = tuple[str, int, int, dict[str, Any]]
 
 def _body(read: encoded.Read) -> tuple[bytes, str]:
     if read.kind == encoded.TEXT:
-        return read.body, TEXT
+        return read.body, MQSTR
     if read.kind == encoded.BYTES:
         return read.body, ""
     if read.body is None:
         return b"", ""
-    return json.dumps(read.body, default=_shown, ensure_ascii=False).encode(), TEXT
+    return json.dumps(read.body, default=_shown, ensure_ascii=False).encode(), MQSTR
 
 
 def _shown(value: Any) -> Any:
@@ -333,19 +333,19 @@ def _encode(envelope: Envelope, place: str, now: int, annotations: Mapping[str, 
 
 def is_text(envelope: Envelope) -> bool:
     """Whether the message is to be sent as a text; otherwise it has bytes."""
-    return envelope.format.rstrip() == TEXT and envelope.ccsid == DEFAULT_CCSID and is_utf8(envelope.body)
+    return envelope.format.rstrip() == MQSTR and envelope.ccsid == DEFAULT_CCSID and is_utf8(envelope.body)
 
 
 def carried_properties(envelope: Envelope, *, text: bool) -> Mapping[str, Any]:
     """The application's properties, and those that stand for fields of MQMD which are not as usual."""
     more: dict[str, Any] = {}
-    if envelope.format.rstrip() != (TEXT if text else ""):
+    if envelope.format.rstrip() != (MQSTR if text else ""):
         more[FORMAT] = envelope.format
     if envelope.ccsid != DEFAULT_CCSID:
         more[CCSID] = envelope.ccsid
     if envelope.encoding != DEFAULT_ENCODING:
         more[ENCODING] = envelope.encoding
-    if envelope.message_type != (REQUEST if envelope.reply_to else DATAGRAM):
+    if envelope.message_type != (REQUEST_MESSAGE if envelope.reply_to else DATAGRAM_MESSAGE):
         more[TYPE] = envelope.message_type
     if envelope.group_id and type(amqp_identifier(envelope.group_id)) is not str:
         more[GROUP] = envelope.group_id

@@ -23,8 +23,8 @@ from heliograph.client import (
 from heliograph.client.management import management
 from heliograph.errors import Problem
 from heliograph.flow.engine.database.two_phase import TwoPhase
+from heliograph.flow.errors import DatabaseError
 from heliograph.flow.inline.server_output import flow_queue
-from heliograph.flow.language.esql.database_access import DatabaseError
 
 # The token of an instance: a message that says which unit of work was the last one that the server committed.
 #

@@ -43,8 +43,19 @@ _Look = Callable[[_Stretch, int, int, int], Iterator[_Found]]
 class StreamReader(StreamSource):
     """Reads one stream. To be used in one thread at a time; cheap to make."""
 
-    def __init__(self, directory: Path | str, name: str) -> None:
-        """UnknownStream says which streams there are if the log has none of this name."""
+    def __init__(
+        self,
+        directory: Path | str,
+        name: str,
+        now: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        """UnknownStream says which streams there are if the log has none of this name.
+
+        `now` and `sleep` are used while the index has to follow messages that were moved.
+        """
+        self._now = now
+        self._sleep = sleep
         self._directory = Path(directory)
         self.name = name
         self._indexes: dict[int, PartitionIndex] = {}
@@ -133,15 +144,15 @@ class StreamReader(StreamSource):
 
         return self._go_through(partition, offset, end, size, blocks_of)
 
-    def passages(self, partition: int, offset: int, end: int | None, size: int) -> Iterator[RawRecords]:
+    def raw_records(self, partition: int, offset: int, end: int | None, size: int) -> Iterator[RawRecords]:
         """The same records, not checked, as parts of files that are open until the next passage is asked for."""
 
-        def passage_in(stretch: _Stretch, cursor: int, offset: int, stop: int) -> Iterator[RawRecords]:
+        def records_in_stretch(stretch: _Stretch, cursor: int, offset: int, stop: int) -> Iterator[RawRecords]:
             segment, position, part_end = stretch
             descriptor, place = self._files.descriptor(segment), segment.place(position)
             yield raw_records(descriptor, place, place + part_end - position, position, cursor, offset, stop)
 
-        return self._go_through(partition, offset, end, size, passage_in)
+        return self._go_through(partition, offset, end, size, records_in_stretch)
 
     def _go_through(
         self, partition: int, offset: int, end: int | None, size: int, look: _Look[_Found]
@@ -166,7 +177,7 @@ class StreamReader(StreamSource):
                 give_up = 0.0
                 continue
             # The chunk has been moved or deleted: the index will say so.
-            now = time.monotonic()
+            now = self._now()
             give_up = give_up or now + _PATIENCE
             if now > give_up:
                 raise LogDamaged(
@@ -174,7 +185,7 @@ class StreamReader(StreamSource):
                     f"it should be, between positions {entries[0].start} and {entries[0].end}",
                     entries[0].start,
                 )
-            time.sleep(_PAUSE)
+            self._sleep(_PAUSE)
             self._files.refresh()
 
     def _check(self, partition: int, offset: int, index: PartitionIndex) -> None:

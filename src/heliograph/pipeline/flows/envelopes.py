@@ -22,12 +22,12 @@ from heliograph.amqp.messages import DEFAULT_PRIORITY, SEQUENCE_START, VALUE_STA
 from heliograph.client import MessageFormat
 from heliograph.flow.formats import Envelope
 from heliograph.flow.inline import (
-    DATAGRAM,
+    DATAGRAM_MESSAGE,
     DEFAULT_CCSID,
     DEFAULT_ENCODING,
-    OURS,
-    REQUEST,
-    TEXT,
+    MQMD_PROPERTIES,
+    MQSTR,
+    REQUEST_MESSAGE,
     ServerEnvelope,
     take_header,
 )
@@ -138,7 +138,7 @@ def _envelope(
     # By position: half the time of a call with names.
     envelope = Envelope(
         payload or b"",
-        TEXT if text and payload is not None and is_utf8(payload) else "",
+        MQSTR if text and payload is not None and is_utf8(payload) else "",
         DEFAULT_CCSID,
         DEFAULT_ENCODING,
         b"" if message_id is None or message_id == place else identifier_bytes(identifier_of(message_id)),
@@ -147,7 +147,7 @@ def _envelope(
         bool(qos),
         DEFAULT_PRIORITY,
         -1 if expiry is None else expiry // 100,
-        REQUEST if reply_to else DATAGRAM,
+        REQUEST_MESSAGE if reply_to else DATAGRAM_MESSAGE,
         "",
         timestamp / 1_000_000 if timestamp else 0.0,
         0,
@@ -191,7 +191,7 @@ def _has_fields(batch: pa.RecordBatch) -> bool:
     column = batch.column("properties")
     first, last = column.offsets[0].as_py(), column.offsets[-1].as_py()
     names = pc.unique(column.keys[first:last]).to_pylist()
-    return any(name.startswith(PREFIX) or name in OURS for name in names)
+    return any(name.startswith(PREFIX) or name in MQMD_PROPERTIES for name in names)
 
 
 def _take_properties(envelope: Envelope) -> None:
@@ -206,7 +206,7 @@ def _take_properties(envelope: Envelope) -> None:
             except ValueError:  # it is not written as it would be for the field, so it is the application's own
                 continue
         envelope.properties = left
-    if not OURS.isdisjoint(properties):
+    if not MQMD_PROPERTIES.isdisjoint(properties):
         take_header(envelope)
 
 
@@ -244,7 +244,7 @@ def _take_field(envelope: Envelope, name: str, text: str) -> bool:
         if envelope.reply_to:  # MQTT's own comes first
             return False
         envelope.reply_to = text.removeprefix(QUEUE_PREFIX)
-        envelope.message_type = REQUEST if envelope.reply_to else DATAGRAM
+        envelope.message_type = REQUEST_MESSAGE if envelope.reply_to else DATAGRAM_MESSAGE
         return True
     if name not in FIELDS:
         return False

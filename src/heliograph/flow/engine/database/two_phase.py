@@ -9,7 +9,7 @@ from hashlib import blake2b
 from heliograph.errors import Problem
 from heliograph.flow.engine.database.databases import Databases, DataSources
 from heliograph.flow.engine.database.postgresql import PostgresqlConnection
-from heliograph.flow.language.esql.database_access import DatabaseError
+from heliograph.flow.errors import DatabaseError
 
 _LONGEST = 100
 _DIGITS = 16

@@ -11,10 +11,16 @@ from heliograph.flow.engine.message import Message
 from heliograph.flow.engine.node import REQUIRED, Node, NodeKind, Property, choice
 from heliograph.flow.engine.nodes.tree_ownership import is_message_moved
 from heliograph.flow.engine.run import Assembly, Resources, Run, Target
-from heliograph.flow.language.esql.compiled_program import CompiledModule
-from heliograph.flow.language.esql.database_access import DatabaseAccess
-from heliograph.flow.language.esql.evaluation import Evaluation, LogEntry, Propagation, late, no_propagation
-from heliograph.flow.language.esql.runtime.message_root import MessageRoot
+from heliograph.flow.language.esql.runtime.compiled_program import CompiledModule
+from heliograph.flow.language.esql.runtime.database_access import DatabaseAccess
+from heliograph.flow.language.esql.runtime.evaluation import (
+    Evaluation,
+    LogEntry,
+    MessageRoot,
+    Propagation,
+    late,
+    no_propagation,
+)
 
 COMPUTE_OUTPUTS = ("out", "out1", "out2", "out3", "out4")
 

@@ -10,7 +10,7 @@ from heliograph.flow.engine.node import Node, NodeKind, Property, choice
 from heliograph.flow.engine.nodes.esql_nodes import COMPUTE_MODES
 from heliograph.flow.engine.nodes.tree_ownership import maker_of_trees, propagates
 from heliograph.flow.engine.run import Assembly, Run, Target
-from heliograph.flow.language.values.errors import UserError
+from heliograph.flow.errors import UserError
 from heliograph.flow.tree import Element
 
 # RouteToLabel and Label: paths that are chosen by name, from a list in the local environment.

@@ -20,7 +20,7 @@ from heliograph.flow.engine.outcome import Effect, Publish, Put
 from heliograph.flow.engine.run import Assembly, Run
 from heliograph.flow.engine.subscriptions import Subscription, SubscriptionRegistry
 from heliograph.flow.formats.envelope import Envelope
-from heliograph.flow.language.esql.evaluation import Evaluation
+from heliograph.flow.language.esql.runtime.evaluation import Evaluation
 from heliograph.flow.tree import Element
 
 _HEADER = "MQHRF2"
