@@ -67,11 +67,25 @@ class Readers(Protocol):
         """Do so no more."""
 
 
+class ListeningSocket(socket.socket):
+    """A socket that accepts connections as file descriptors."""
+
+    @property
+    def accept_descriptor(self) -> Callable[[], tuple[int, Any]]:
+        """Accepts a connection: its file descriptor, and the address of the other end.
+
+        `accept` makes an object around the descriptor, which costs half as much again as the system call, and asks the
+        kernel for an address that nobody wants.
+        """
+        accept: Callable[[], tuple[int, Any]] = self._accept  # type: ignore[attr-defined]
+        return accept
+
+
 class Acceptor:
     """Accepts connections on one listening socket, which it owns, and hands them to `take`."""
 
     def __init__(
-        self, listening: socket.socket, name: str, take: Take, readers: Readers, most: int = _ACCEPTED_AT_ONCE
+        self, listening: ListeningSocket, name: str, take: Take, readers: Readers, most: int = _ACCEPTED_AT_ONCE
     ) -> None:
         """Start right away; `name` is for the log, `most` are accepted before others have their turn."""
         self._most = most
@@ -79,9 +93,7 @@ class Acceptor:
         self._name = name
         self._take = take
         self._readers = readers
-        # What `socket.accept` is made of. It gives a file descriptor, where `accept` makes an object around that, which
-        # costs half as much again as the system call and asks the kernel for an address that nobody wants.
-        self._accept_one: Callable[[], tuple[int, Any]] = listening._accept  # type: ignore[attr-defined]  # noqa: SLF001
+        self._accept_one = listening.accept_descriptor
         readers.add_reader(listening.fileno(), self._accept)
 
     def _accept(self) -> None:
@@ -122,12 +134,12 @@ def cannot_listen(what: str, table: str, address: str, error: OSError) -> Proble
     return Problem(f"{what}: cannot listen: {sentence(error, address)}; set {key} in {table} to another one")
 
 
-async def tcp_sockets(host: str, port: int) -> list[socket.socket]:
+async def tcp_sockets(host: str, port: int) -> list[ListeningSocket]:
     """Listen on all addresses of a host as the configuration names it; with port 0, all get the same free one."""
     found = await asyncio.get_running_loop().getaddrinfo(
         bind_host(host), port, family=socket.AF_UNSPEC, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
     )
-    sockets: list[socket.socket] = []
+    sockets: list[ListeningSocket] = []
     try:
         for family, _, _, _, address in dict.fromkeys(found):
             chosen = (address[0], sockets[0].getsockname()[1], *address[2:]) if sockets and not port else address
@@ -143,8 +155,8 @@ async def tcp_sockets(host: str, port: int) -> list[socket.socket]:
     return sockets
 
 
-def _tcp_socket(family: int, address: tuple[object, ...]) -> socket.socket:
-    sock = socket.socket(family, socket.SOCK_STREAM)
+def _tcp_socket(family: int, address: tuple[object, ...]) -> ListeningSocket:
+    sock = ListeningSocket(family, socket.SOCK_STREAM)
     try:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # accepted sockets inherit it
@@ -159,7 +171,7 @@ def _tcp_socket(family: int, address: tuple[object, ...]) -> socket.socket:
     return sock
 
 
-def unix_socket(path: str) -> socket.socket:
+def unix_socket(path: str) -> ListeningSocket:
     """Listen on a socket file; one that a dead server has left behind is replaced."""
     with suppress(FileNotFoundError):
         if stat.S_ISSOCK(os.stat(path).st_mode):
@@ -168,7 +180,7 @@ def unix_socket(path: str) -> socket.socket:
                     probe.connect(path)
                 except ConnectionRefusedError:
                     os.unlink(path)
-    sock = socket.socket(socket.AF_UNIX)
+    sock = ListeningSocket(socket.AF_UNIX)
     try:
         sock.bind(path)
         sock.listen(BACKLOG)
