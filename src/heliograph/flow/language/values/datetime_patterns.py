@@ -16,9 +16,9 @@ from datetime import date, datetime, time, timedelta
 from functools import lru_cache
 from typing import Any
 
-from heliograph.flow.language.values.errors import BAD_ARGUMENT, CAST_FAILED, ConversionError, ExpressionError
-from heliograph.flow.language.values.patterns import datetime_symbols
-from heliograph.flow.language.values.patterns.datetime_symbols import (
+from heliograph.flow.errors import BAD_ARGUMENT, CAST_FAILED, ConversionError, ExpressionError
+from heliograph.flow.language.values import datetime_symbols
+from heliograph.flow.language.values.datetime_symbols import (
     Fields,
     Item,
     Written,

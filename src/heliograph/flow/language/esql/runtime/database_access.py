@@ -8,28 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from heliograph.flow.language.values.errors import EsqlError
-
-DATABASE_ERROR = 2321
-
-
-class DatabaseError(EsqlError):
-    """What a database did not want to do.
-
-    `state` is the SQLSTATE of five characters; `code` and `native` are what SQLCODE and SQLNATIVEERROR show.
-    """
-
-    folder = "DatabaseException"
-
-    def __init__(self, text: str, state: str = "HY000", code: int = -1, native: int = 0) -> None:
-        super().__init__(DATABASE_ERROR, text, (state, native, text))
-        self.state = state
-        self.code = code
-        self.native = native
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.text, self.state, self.code, self.native), self.__dict__
-
 
 @dataclass(frozen=True, slots=True)
 class Rows:

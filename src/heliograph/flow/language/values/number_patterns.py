@@ -16,8 +16,8 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
+from heliograph.flow.errors import BAD_ARGUMENT, CAST_FAILED, ConversionError, ExpressionError
 from heliograph.flow.language.values.conversions import convert
-from heliograph.flow.language.values.errors import BAD_ARGUMENT, CAST_FAILED, ConversionError, ExpressionError
 from heliograph.flow.language.values.operands import CONTEXT, EXACT, from_float
 from heliograph.flow.language.values.text import character
 from heliograph.flow.language.values.types import Type

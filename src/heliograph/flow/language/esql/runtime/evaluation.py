@@ -4,13 +4,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from threading import RLock
-from typing import Any
+from typing import Any, Protocol
 
 from heliograph.errors import Problem
-from heliograph.flow.formats.catalogue import Catalogue
-from heliograph.flow.language.esql.database_access import DatabaseAccess
-from heliograph.flow.language.esql.runtime.message_root import MessageRoot
-from heliograph.flow.tree import Element
+from heliograph.flow.errors import FlowError
+from heliograph.flow.language.esql.runtime.database_access import DatabaseAccess
+from heliograph.flow.tree import Element, Format, Part, Step, Text
+from heliograph.flow.tree.packed import Packed
 
 # SHARED variables: they live as long as the flow, and all its instances see them.
 
@@ -45,7 +45,7 @@ class Propagation:
 
     Trees that are None are those of the node: the output trees of the evaluation, or the input's, by the node's mode.
     The callback has to be done with the output trees when it returns: DELETE DEFAULT empties them then. What goes wrong
-    behind it is a `FailureBehind`.
+    behind it is a `DownstreamFailure`.
     """
 
     terminal: str | None = "out"
@@ -56,21 +56,6 @@ class Propagation:
     exception_list: Element | None = None
     finalize: bool = True
     """Whether headers are to be chained before. Whoever writes a message chains them anyway, so nodes need not."""
-
-
-class FailureBehind(Problem):
-    """What went wrong behind a PROPAGATE, in other nodes: raised by the callback.
-
-    A handler of the program sees it as what it was there. Without one it goes on as it came: it is no failure of this
-    program.
-    """
-
-    def __init__(self, text: str, number: int, reason: BaseException | None) -> None:
-        super().__init__(text)
-        self.text = text
-        self.number = number
-        self.reason = reason
-        """What happened in the node that failed, if it is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +75,7 @@ class LogEntry:
 
 def no_propagation(propagation: Propagation) -> None:
     """What PROPAGATE does where it cannot be."""
-    raise Problem(f"PROPAGATE is not possible here (to {propagation.label or propagation.terminal}).")
+    raise FlowError(f"PROPAGATE is not possible here (to {propagation.label or propagation.terminal}).")
 
 
 def _no_log(entry: LogEntry) -> None:
@@ -115,6 +100,59 @@ class _Late:
 def late(make: Callable[[Any], Any]) -> Any:
     """An attribute of evaluations that this makes when somebody asks for it, unless it was set."""
     return _Late(make)
+
+
+class Formats(Protocol):
+    """The formats that a program can name by their domains. `formats.catalogue.Catalogue` is one."""
+
+    without_model: Mapping[str, Format]
+    """Those that are the same for all messages."""
+
+    def knows(self, domain: str) -> bool:
+        """Whether a child of a message's root that has this name is a part with a format of its own."""
+
+    def new_part(self, domain: str, text: Text = ...) -> Part:
+        """An empty part of this domain."""
+
+    def part_of(self, domain: str, data: bytes, text: Text = ...) -> Part:
+        """A part with these bytes, parsed when somebody looks into it."""
+
+
+class MessageRoot(Element):
+    """A root whose new children become parts if they are named like a domain: `SET OutputRoot.XMLNSC.a = 1`."""
+
+    __slots__ = ("_catalogue",)
+
+    def __init__(self, catalogue: Formats) -> None:
+        super().__init__("Root")
+        self._catalogue = catalogue
+
+    def ensure_nth(self, name: str, number: int, packed: Packed | None = None) -> Element | None:
+        """The number-th part of this name, made (empty) if just one is missing; None if more are."""
+        found = self.all(name)
+        if 1 <= number <= len(found):
+            return found[number - 1]
+        return self.append(self.new_child(name)) if number == len(found) + 1 else None
+
+    def ensure_match(self, step: Step, number: int = 1) -> Element | None:
+        """The number-th child that the step looks for, made if just one is missing; None if more are."""
+        if step.name is None or step.namespace or step.type is not None:
+            return super().ensure_match(step, number)
+        return self.ensure_nth(step.name, number)
+
+    def new_child(self, name: str) -> Element:
+        """An element that can become a child: a part, if the name is a domain's."""
+        known = self._catalogue.without_model.get(name)
+        if known is not None:
+            return Part(known)
+        return self._catalogue.new_part(name) if self._catalogue.knows(name) else Element(name)
+
+    def copy(self) -> Element:
+        """A root with copies of all parts."""
+        copy = MessageRoot(self._catalogue)
+        for child in self.children:
+            copy.append(child.copy())
+        return copy
 
 
 class Evaluation:
@@ -143,7 +181,7 @@ class Evaluation:
         self,
         input_root: Element,
         *,
-        catalogue: Catalogue,
+        catalogue: Formats,
         now: datetime,
         output_root: Element | None = None,
         input_local_environment: Element | None = None,

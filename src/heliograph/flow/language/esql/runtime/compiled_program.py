@@ -10,39 +10,11 @@ from types import TracebackType
 from typing import Any
 
 from heliograph.errors import Problem
-from heliograph.flow.language.esql.evaluation import Evaluation, FailureBehind
-from heliograph.flow.language.esql.runtime.signals import TOO_DEEP
-from heliograph.flow.language.values.errors import EsqlError
-
-STATEMENT_FAILED = 2488
+from heliograph.flow.errors import TOO_DEEP, DownstreamFailure, EsqlError, StatementError
+from heliograph.flow.language.esql.runtime.evaluation import Evaluation
 
 _DEEP = 20
 """Routines that call each other without end are inside each other more often than this."""
-
-
-def place_of(file: str, line: int, routine: str) -> str:
-    """Where a statement stands, for people; declarations outside of routines are in none."""
-    return f"{file}:{line}: in {routine}" if routine else f"{file}:{line}"
-
-
-class StatementError(EsqlError):
-    """A statement that failed: says where it stands; why is its `__cause__` (and `reason`)."""
-
-    def __init__(self, file: str, line: int, routine: str, statement: str, reason: Problem) -> None:
-        super().__init__(
-            STATEMENT_FAILED,
-            f"{place_of(file, line, routine)}: {statement}: {reason}",
-            (routine, f"{line}", statement),
-        )
-        self.file = file
-        self.line = line
-        self.routine = routine
-        self.statement = statement
-        self.reason = reason
-        self.__cause__ = reason
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.file, self.line, self.routine, self.statement, self.reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +61,7 @@ class Places:
             if self._depth(error.__traceback__) < _DEEP:
                 return None  # it is not this program that goes too deep, but what is around it
             reason: Problem = EsqlError(TOO_DEEP, "routines call each other too deep")
-        elif isinstance(error, Problem) and not isinstance(error, StatementError | FailureBehind):
+        elif isinstance(error, Problem) and not isinstance(error, StatementError | DownstreamFailure):
             reason = error
         else:
             return None
