@@ -115,7 +115,7 @@ def tables() -> str:
     known = exceptions()
     lines = [
         BEGIN,
-        *_tree(known, [known[f"heliograph.errors.{name}"] for name in ("HeliographError", "Problem", *KINDS)]),
+        *_tree(known, [known[f"heliograph.errors.{name}"] for name in KINDS]),
     ]
     rooms = sorted({found.room for found in known.values()} - {"errors"})
     for room in rooms:
