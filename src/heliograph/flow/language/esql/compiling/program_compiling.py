@@ -1,7 +1,7 @@
 """Whole programs, texts of EVAL, and single expressions: the entry to the compiler. The package says how it works.
 
-`ProgramWriter` writes the functions of a program. `_load` adds imports and constants, compiles the text and runs it, and
-keeps where its lines came from.
+`ProgramWriter` writes the functions of a program. `_load` adds imports and constants, compiles the text and runs it,
+and keeps where its lines came from.
 """
 
 from collections.abc import Callable, Mapping, Sequence

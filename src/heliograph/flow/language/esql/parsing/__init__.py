@@ -1,8 +1,8 @@
 """From an ESQL text to its syntax, by recursive descent. Several mistakes are reported at once.
 
-Theory of operation. `lexer` makes tokens of the whole text first. Keywords are no tokens of their own: nearly all may be
-names, too, and only the parser knows what can stand at a place. The parser is one object; its class is put together from
-a chain of classes, each of which adds one level of the grammar:
+Theory of operation. `lexer` makes tokens of the whole text first. Keywords are no tokens of their own: nearly all may
+be names, too, and only the parser knows what can stand at a place. The parser is one object; its class is put together
+from a chain of classes, each of which adds one level of the grammar:
 
     cursor.Cursor           tokens: look, expect, skip; and paths to fields
     calls                   literals and calls of built-in functions

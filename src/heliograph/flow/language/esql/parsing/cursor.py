@@ -1,4 +1,4 @@
-"""Walking along the tokens: what may stand here, what was found instead, and where to go on after a mistake; and paths."""
+"""Walking along the tokens: what may stand here, what was found instead, where to go on after a mistake; and paths."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator
