@@ -44,7 +44,7 @@ class CaseResult:
 
 
 @dataclass(slots=True)
-class Report:
+class CaseReport:
     """What came of all cases."""
 
     results: list[CaseResult] = field(default_factory=list)
@@ -64,9 +64,9 @@ class Report:
         return f"{len(self.results) - failed} passed, {failed} failed"
 
 
-def run_tests(folder: str | Path, names: Iterable[str] = ()) -> Report:
+def run_tests(folder: str | Path, names: Iterable[str] = ()) -> CaseReport:
     """Run the cases in tests/ of a flow's folder; with names, only those whose names have one of them inside."""
-    return Report([run_case(Path(folder), case) for case in select_cases(folder, names)])
+    return CaseReport([run_case(Path(folder), case) for case in select_cases(folder, names)])
 
 
 def select_cases(folder: str | Path, names: Iterable[str] = ()) -> list[Case]:
@@ -90,7 +90,7 @@ def select_cases(folder: str | Path, names: Iterable[str] = ()) -> list[Case]:
 def run_case(folder: Path, case: Case) -> CaseResult:
     """Run one case. A flow that cannot be loaded is a Problem, not a failed case."""
     began = perf_counter()
-    with prepared(folder, case) as flow:
+    with prepared_flow(folder, case) as flow:
         play(case, flow)
         differences = list(_Comparison(case, flow, Compilation(flow.definition).catalogue).differences())
         if differences:  # an exception that the flow handled itself is often why
@@ -99,7 +99,7 @@ def run_case(folder: Path, case: Case) -> CaseResult:
 
 
 @contextmanager
-def prepared(folder: Path, case: Case, observer: Observer | None = None) -> Iterator[FlowUnderTest]:
+def prepared_flow(folder: Path, case: Case, observer: Observer | None = None) -> Iterator[FlowUnderTest]:
     """The flow as a case wants it: its parameters, its time, its rows in the databases."""
     definition = load_flow(folder, case.environment, case.parameters)
     with FlowUnderTest(definition, now=case.now, refuse=case.refuse, observer=observer) as flow:

@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from heliograph.server.http.host_names import is_listed, is_origin, is_own_host, is_own_origin, may_be_own_host
+from heliograph.server.hosts import is_listed, is_origin, is_own_host, is_own_origin, may_be_own_host
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from heliograph.broker import DEAD_LETTER_QUEUE, QueueDefinition, name_mistake
 from heliograph.common.ports import PAGES_PORT
 from heliograph.objects import About, Effect, Range, attributes_of
-from heliograph.server.network.addresses import address_text, is_loopback
+from heliograph.server.hosts import address_text, is_loopback
 
 # Stands for a default that depends on other fields; __post_init__ puts the value in its place.
 DERIVED: Any = None

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from heliograph.server import notify
+from heliograph.server import systemd as notify
 
 
 @pytest.fixture(params=["file", "abstract"])

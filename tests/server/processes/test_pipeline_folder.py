@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from heliograph.server.http.metrics import lines_for_prometheus
-from heliograph.server.http.pipeline_figures import Watched, figures
-from heliograph.server.http.pipeline_metrics import pipeline_metrics
+from heliograph.server.http.metrics import lines_for_prometheus, pipeline_metrics
+from heliograph.server.processes.pipeline_folder import Watched, figures
 
 
 def born(pid: int) -> int:

@@ -1,4 +1,4 @@
-"""Clients of encrypted listeners who have not shaken hands yet."""
+"""The TLS handshake of a client of an encrypted listener, before its conversation begins."""
 
 import errno
 import os
@@ -14,55 +14,61 @@ from heliograph.server.network.tls import Tls
 _TLS_HANDSHAKE = 0x16
 
 
-class Newcomer:
-    """Stands where the conversation of the client will be.
+Begin = Callable[[LayeredOutlet, Tls | None, Gate | None], None]
+"""Begins the conversation of a client; its gate is None if its certificate decides. Without TLS it is to be refused."""
+
+
+class Handshake:
+    """Stands in for the conversation of the client until the handshake is done.
 
     A handshake takes as much time as a hundred messages, and thousands may come together, after a restart for example.
-    So its steps are work in slices: others are served in between. Somebody who speaks without TLS, because he forgot to
-    say that he wants it, is let through to be told so in his own protocol.
+    So its steps are work in slices: other clients are served in between. A client that speaks without TLS gets a
+    conversation, too, with a gate that refuses it, so that it is told why in its own protocol.
     """
 
-    __slots__ = ("_begin", "_context", "_outlet", "_over", "_refused", "_timer", "heard")
+    __slots__ = ("_begin", "_context", "_outlet", "_over", "_refused", "_timer", "_tls", "heard")
 
     def __init__(
         self,
         outlet: LayeredOutlet,
         context: SSLContext,
-        begin: Callable[[LayeredOutlet, Gate | None], None],
+        begin: Begin,
         refused: Callable[[LayeredOutlet, Exception], None],
     ) -> None:
-        """`begin` gets the client with its gate, None if its certificate tells which, `refused` the reason why not."""
+        """`begin` is called when the conversation can begin, `refused` with the reason why it cannot."""
         self._outlet = outlet
         self._context = context
+        self._tls: Tls | None = None
         self._begin = begin
         self._refused = refused
         self._over = False
         broker = outlet.broker
         self.heard = broker.now()
-        self._timer = broker.timers.at(self.heard + broker.limits.connect_timeout, self._time_is_up, outlet)
+        self._timer = broker.timers.at(self.heard + broker.limits.connect_timeout, self._timed_out, outlet)
 
     def describe(self) -> dict[str, str]:
-        """What the client has sent last, for people: nobody knows who it is."""
+        """What the client has sent last, for people; its name is not known yet."""
         return {"client": "", "protocol": "TLS", "sent": "handshake"}
 
     def receive(self, data: bytes) -> None:
         """Bytes have come from the client."""
         outlet = self._outlet
         self.heard = outlet.broker.now()
-        if outlet.tls is None:
+        tls = self._tls
+        if tls is None:
             if data[0] != _TLS_HANDSHAKE:
-                self._let_in(EncryptedOnlyGate())
+                self._begin_conversation(EncryptedOnlyGate())
                 outlet.above.receive(data)
                 return
-            outlet.tls = Tls(self._context, outlet)
-        outlet.tls.feed(data)
+            outlet.tls = self._tls = tls = Tls(self._context, outlet)
+        tls.feed(data)
         outlet.stop_reading()
         if not outlet.broker.slices.is_working(self):
             outlet.broker.slices.later(self, self._step)
 
     def _step(self) -> None:
         outlet = self._outlet
-        tls = outlet.tls
+        tls = self._tls
         assert tls is not None
         try:
             done = tls.shake_hands()
@@ -72,20 +78,20 @@ class Newcomer:
         outlet.speak()
         outlet.go_on_reading()
         if done:
-            self._let_in(None)
-            tls.receive(b"")  # the first words may have come with the last step
+            self._begin_conversation(None)
+            tls.receive(b"")  # data may have come with the last step
 
-    def _let_in(self, gate: Gate | None) -> None:
+    def _begin_conversation(self, gate: Gate | None) -> None:
         self._close()
-        self._begin(self._outlet, gate)
+        self._begin(self._outlet, self._tls, gate)
 
     def _refuse(self, error: Exception) -> None:
         self._close()
         self._refused(self._outlet, error)
         self._outlet.finish()
 
-    def _time_is_up(self, _now: float) -> None:
-        if self._outlet.tls is None:  # not a word: somebody looks whether the port is open
+    def _timed_out(self, _now: float) -> None:
+        if self._tls is None:  # no byte was received: somebody checks whether the port is open
             self._outlet.gone()
         else:
             self._refuse(TimeoutError())
@@ -95,10 +101,10 @@ class Newcomer:
         self._outlet.broker.timers.cancel(self._timer)
         self._outlet.broker.slices.drop(self)
 
-    # The rest of what a conversation can do
+    # The other methods of a conversation
 
     def pause(self) -> None:
-        """Nothing is sent to it but its handshake."""
+        """There are no messages to hold back."""
 
     def resume(self) -> None:
         """As for `pause`."""
@@ -110,6 +116,6 @@ class Newcomer:
 
     def lost(self) -> None:
         """The network connection is gone."""
-        if not self._over and self._outlet.tls is not None:
+        if not self._over and self._tls is not None:
             self._refused(self._outlet, ConnectionResetError(errno.ECONNRESET, os.strerror(errno.ECONNRESET)))
         self._close()
