@@ -25,8 +25,7 @@ from heliograph.mapping.delivery import life_left, qos_of
 from heliograph.mapping.identifiers import data_of
 from heliograph.mapping.reply_to import response_topic
 from heliograph.mapping.user_properties import RESERVED, Sections, fields_as_users
-from heliograph.mqtt import STRING_MAX, ProtocolError, decode_properties, encode_varint
-from heliograph.mqtt.packet_types import PacketType
+from heliograph.mqtt import STRING_MAX, PacketType, ProtocolError, decode_properties, encode_varint
 
 
 class Head(NamedTuple):

@@ -38,8 +38,7 @@ from heliograph.mapping.delivery import LONGEST_TTL, is_durable
 from heliograph.mapping.identifiers import identifier_in
 from heliograph.mapping.reply_to import reply_to
 from heliograph.mapping.user_properties import Sections, fields_from_users
-from heliograph.mqtt import Properties, decode_properties, encode_varint
-from heliograph.mqtt.packet_types import PacketType
+from heliograph.mqtt import PacketType, Properties, decode_properties, encode_varint
 
 _TOPIC = Byte(jms_kinds.TOPIC)
 _TTL = Struct(">BI")
