@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.flow.formats import FormatProblem
+from heliograph.flow.errors import FormatProblem
 from heliograph.flow.formats.xml import XML, XMLNS, XMLNSC, XmlFormat
 from heliograph.flow.formats.xml.builder import Builder
 from heliograph.flow.formats.xml.dialect import Dialect
