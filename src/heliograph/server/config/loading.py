@@ -7,8 +7,7 @@ from typing import Annotated, Any, TypeVar
 
 from heliograph.broker import DEAD_LETTER_QUEUE, Limits, StreamOptions
 from heliograph.errors import Problem
-from heliograph.objects import About, Effect, TableReader, parse
-from heliograph.objects.differences import differences
+from heliograph.objects import About, Effect, TableReader, differences, parse_toml_file
 from heliograph.server.config import rules
 from heliograph.server.config.schema import (
     AccessConfig,
@@ -109,7 +108,7 @@ def load(path: Path | None) -> Config:
     """Read and check a configuration file; None gives the defaults. A Problem names every mistake, one per line."""
     if path is None:
         return Config(storage=StorageConfig(directory=str(Path(StorageConfig().directory).absolute())))
-    tables = parse(path)
+    tables = parse_toml_file(path)
     reader = TableReader(path.absolute().parent)
     found = reader.values(Config, tables)
     if "listeners" in found:
