@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from heliograph.common.suggestions import closest
+from heliograph.common.suggestions import closest_name
 from heliograph.objects.attributes import Attribute, attributes_by_key, attributes_of
 from heliograph.objects.errors import InvalidObject
 from heliograph.objects.toml import value_text
@@ -65,7 +65,7 @@ class TableReader:
             if number == _MOST_UNKNOWN:
                 self.mistake(f"{where}{_key_text(key)}", f"unknown key, as are {len(unknown) - number - 1} more")
                 break
-            hint = closest(key, known) if isinstance(key, str) else ""
+            hint = closest_name(key, known) if isinstance(key, str) else ""
             text = f"did you mean {hint}?" if hint else f"expected one of {', '.join(known)}"
             self.mistake(f"{where}{_key_text(key)}", f"unknown key; {text}")
 
