@@ -18,7 +18,7 @@ from heliograph.amqp.messages.message import (
     decode_message,
     encode_message,
 )
-from heliograph.amqp.messages.peek import Peeked, peek, peek_run, with_header
+from heliograph.amqp.messages.message_peek import Peeked, peek, peek_run, with_header
 from heliograph.amqp.messages.sections import Header
 
 

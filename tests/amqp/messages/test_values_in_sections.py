@@ -8,7 +8,7 @@ from hypothesis import given
 from amqp.strategies import quick, values
 from heliograph.amqp.codec.encoding import encode
 from heliograph.amqp.codec.values import Char, Described, Float, Symbol, Timestamp, UByte, ULong
-from heliograph.amqp.messages.value_reading import UNREADABLE, read_value
+from heliograph.amqp.messages.section_reading import UNREADABLE, read_value
 
 
 @pytest.mark.parametrize(
