@@ -8,8 +8,7 @@ from heliograph.amqp.messages.message import Data, Message, Sequence, Value, dec
 from heliograph.broker.core.span import carried_properties, message
 from heliograph.broker.queues.conversion import amqp_messages, spans_of
 from heliograph.mapping.bodies import ENCODED_CONTENT_TYPE, is_utf8
-from heliograph.mqtt.framing import encode_varint
-from heliograph.mqtt.packet_types import PacketType
+from heliograph.mqtt.framing import PacketType, encode_varint
 from heliograph.mqtt.properties import decode_properties
 
 NOW, WALL = 1000.0, 1_700_000_000_000

@@ -28,8 +28,7 @@ from heliograph.mapping.bodies import ENCODED_CONTENT_TYPE, publication_body
 from heliograph.mapping.delivery import life_left, qos_of, response_topic
 from heliograph.mapping.identifiers import identifier_to_correlation_data
 from heliograph.mapping.user_properties import RESERVED, Sections, fields_as_users
-from heliograph.mqtt import STRING_MAX, ProtocolError, decode_properties, encode_varint
-from heliograph.mqtt.packet_types import PacketType
+from heliograph.mqtt import STRING_MAX, PacketType, ProtocolError, decode_properties, encode_varint
 
 
 class Head(NamedTuple):

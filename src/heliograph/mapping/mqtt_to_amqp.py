@@ -23,8 +23,7 @@ from heliograph.mapping.bodies import ENCODED_CONTENT_TYPE, is_body, is_utf8
 from heliograph.mapping.delivery import LONGEST_TTL, TOPIC_PREFIX, is_durable, reply_to
 from heliograph.mapping.identifiers import identifier_from_correlation_data
 from heliograph.mapping.user_properties import Sections, fields_from_users
-from heliograph.mqtt import Properties, decode_properties, encode_varint
-from heliograph.mqtt.packet_types import PacketType
+from heliograph.mqtt import PacketType, Properties, decode_properties, encode_varint
 
 _TOPIC = Byte(jms_kinds.TOPIC)
 _TTL = Struct(">BI")

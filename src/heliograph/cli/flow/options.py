@@ -11,8 +11,9 @@ from typing import Any
 
 from heliograph.common.documents import read_document
 from heliograph.errors import Problem
-from heliograph.flow.definition import DefinitionProblem, Findings, FlowDefinition, Mistake
+from heliograph.flow.definition import Findings, FlowDefinition
 from heliograph.flow.engine import Observer
+from heliograph.flow.errors import DefinitionProblem, Mistake
 from heliograph.flow.loading import load_flow
 from heliograph.flow.testing import Case, CaseStep, FlowUnderTest, prepared_flow, select_cases
 

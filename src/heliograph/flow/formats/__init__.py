@@ -10,7 +10,6 @@ from heliograph.common.lazy_names import lazy_names
 if TYPE_CHECKING:
     from heliograph.flow.formats.catalogue import Catalogue
     from heliograph.flow.formats.envelope import Envelope
-    from heliograph.flow.formats.format_problem import FormatProblem
     from heliograph.flow.formats.json import JSON_DATA, JSON_ITEM
     from heliograph.flow.formats.model.models import Models
     from heliograph.flow.formats.model.source import Codec
@@ -20,7 +19,6 @@ __getattr__ = lazy_names(
     __name__,
     {
         "catalogue": "Catalogue",
-        "format_problem": "FormatProblem",
         "envelope": "Envelope",
         "json": "JSON_DATA JSON_ITEM",
         "model.models": "Models",

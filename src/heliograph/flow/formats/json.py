@@ -12,9 +12,9 @@ from decimal import Decimal, InvalidOperation
 from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import Any, NoReturn
 
-from heliograph.flow.formats.format_problem import CANNOT_WRITE, FormatProblem
+from heliograph.flow.errors import CANNOT_WRITE, FormatProblem
 from heliograph.flow.language.values.ccsid import codec
-from heliograph.flow.language.values.text import bare_text
+from heliograph.flow.language.values.types import bare_text
 from heliograph.flow.tree import Element, Part, Text
 from heliograph.flow.tree.element_types import Json
 

@@ -8,8 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from heliograph.mapping import MESSAGE_ID_PROPERTY, QUEUE_PREFIX, REPLY_TO_PROPERTY
-from heliograph.mqtt import decode_properties, encode_varint
-from heliograph.mqtt.packet_types import PacketType
+from heliograph.mqtt import PacketType, decode_properties, encode_varint
 
 
 class MessageProperties(NamedTuple):

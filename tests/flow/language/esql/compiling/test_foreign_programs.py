@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from flow.language.compiling.conftest import Run, Runner, message
+from flow.language.esql.conftest import Run, Runner, message
 from heliograph.errors import Problem
 from heliograph.flow.errors import EsqlMistake
 from heliograph.flow.language.esql.checking.program_checking import check_program

@@ -12,8 +12,7 @@ from heliograph.flow.engine.database import Databases, DataSources
 from heliograph.flow.engine.database.postgresql import to_format
 from heliograph.flow.errors import DatabaseError
 from heliograph.flow.language.values.bits import Bits
-from heliograph.flow.language.values.intervals import Interval, Qualifier
-from heliograph.flow.language.values.zone import GmtTime, GmtTimestamp, time_to_local, to_local
+from heliograph.flow.language.values.times import GmtTime, GmtTimestamp, Interval, Qualifier, time_to_local, to_local
 from running import environment
 
 

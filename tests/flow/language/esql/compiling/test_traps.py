@@ -4,7 +4,7 @@ import pytest
 
 from heliograph.errors import Problem
 from heliograph.flow.errors import StatementError
-from heliograph.flow.language.values.intervals import Interval
+from heliograph.flow.language.values.times import Interval
 
 
 def test_assigning_null_to_a_field_deletes_it(run):

@@ -20,7 +20,6 @@ from heliograph.flow.errors import (
 )
 from heliograph.flow.language.values.bits import Bits
 from heliograph.flow.language.values.conversions import convert
-from heliograph.flow.language.values.intervals import Interval, Qualifier, of_units
 from heliograph.flow.language.values.literals import (
     to_bits,
     to_blob,
@@ -35,9 +34,8 @@ from heliograph.flow.language.values.literals import (
     to_time,
     to_timestamp,
 )
-from heliograph.flow.language.values.text import character
-from heliograph.flow.language.values.types import Type, type_of
-from heliograph.flow.language.values.zone import GmtTime, GmtTimestamp
+from heliograph.flow.language.values.times import GmtTime, GmtTimestamp, Interval, Qualifier, of_units
+from heliograph.flow.language.values.types import Type, character, type_of
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from heliograph.errors import Problem
 from heliograph.flow.errors import DatabaseError, StatementError
-from heliograph.flow.language.esql.runtime.database_access import Rows
+from heliograph.flow.language.esql.runtime.evaluation import Rows
 
 
 class Database:
