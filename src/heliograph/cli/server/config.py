@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from heliograph.cli.queues.mqsc_attributes import ATTRIBUTES, FLAGS, SYNONYMS, values_text
-from heliograph.errors import Problem
+from heliograph.errors import InvalidInput
 from heliograph.objects import Attribute, attribute_table, attributes_by_key, markdown_table, toml_document, with_tables
 from heliograph.server import Config, PasswordFile, load, tls_context
 
@@ -71,7 +71,7 @@ def table(name: str) -> str:
     if name == MQSC:
         return _mqsc_table()
     if name not in attributes_by_key(Config):
-        raise Problem(f"expected the name of a table ({', '.join(NAMES)}), found {name}")
+        raise InvalidInput(f"expected the name of a table ({', '.join(NAMES)}), found {name}")
     return attribute_table(attributes_by_key(Config)[name].type)
 
 

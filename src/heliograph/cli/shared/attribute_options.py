@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import Any
 
-from heliograph.errors import Problem
+from heliograph.errors import InvalidInput
 from heliograph.objects import Attribute, without_markdown
 
 
@@ -32,7 +32,7 @@ def given(args: argparse.Namespace, attributes: Iterable[Attribute]) -> dict[str
         if value is None:
             continue
         if mistake := attribute.mistake(value):
-            raise Problem(f"{_flag(attribute)}: {mistake}")
+            raise InvalidInput(f"{_flag(attribute)}: {mistake}")
         found[attribute.key] = value
     return found
 

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote
 
 from heliograph.broker import Broker, Store, StreamConflict, StreamKept, StreamOptions, TooManyStreams, filter_mistake
-from heliograph.errors import Problem
+from heliograph.errors import Problem, StorageError
 from heliograph.log.streams import unknown_stream
 from heliograph.objects import InvalidObject, read_object, shown_value
 from heliograph.server.http.server import Answer, refusal
@@ -103,7 +103,7 @@ class StreamMaking:
         if name not in store.streams.by_name:
             raise _Refused(HTTPStatus.NOT_FOUND, str(unknown_stream(store.ledger.log.directory, name)))
         if store.trouble:
-            raise Problem(store.trouble)
+            raise StorageError(store.trouble)
         stream, messages = store.delete_stream(name, purge=purge)
         self._broker.feed_no_more(stream)
         await self._when_safe(lambda: store.streams.forget_index(stream))

@@ -47,7 +47,7 @@ class Listener:
         self._acceptors: list[Acceptor] = []
 
     async def start(self) -> None:
-        """Listen; a Problem tells what is in the way."""
+        """Listen; CannotListen says why not."""
         config = self.config
         try:
             if config.kind is ListenerKind.UNIX:
@@ -142,12 +142,12 @@ class Listener:
         return self.config.protocol is ListenerProtocol.MQTT and self.config.kind is ListenerKind.TCP
 
     def check(self, config: ListenerConfig) -> None:
-        """A Problem if the files that these rules name cannot be used."""
+        """CertificateError if the files that these rules name cannot be used."""
         if config.encrypted:
             certificates.tls_context(config)
 
     def reload(self, config: ListenerConfig) -> None:
-        """Use new rules for the same address, and the certificate as it is now; a Problem leaves the old in force."""
+        """Use new rules for the same address, and the certificate as it is now; CertificateError changes nothing."""
         if self._context is not None:
             certificates.reload(self._context, config)
         self.config = config

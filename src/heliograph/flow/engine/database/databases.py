@@ -10,7 +10,7 @@ from heliograph.errors import NotInstalled
 from heliograph.flow.engine.database import postgresql, sqlite
 from heliograph.flow.engine.database.connection import LOST, NO_CONNECTION, NO_SUCH_SOURCE, SPOILT, WARNING, Connection
 from heliograph.flow.errors import DatabaseError, InvalidFlow
-from heliograph.flow.language.esql.runtime.database_access import Rows
+from heliograph.flow.language.esql.runtime.evaluation import Rows
 
 if TYPE_CHECKING:
     from sqlalchemy import URL

@@ -20,11 +20,9 @@ from typing import Any
 from heliograph.common.like_pattern import like_matcher
 from heliograph.flow.errors import BAD_ARGUMENT, INCOMPATIBLE_TYPES, ExpressionError
 from heliograph.flow.language.values.bits import Bits
-from heliograph.flow.language.values.intervals import Interval
 from heliograph.flow.language.values.literals import FROM_TEXT, to_interval
-from heliograph.flow.language.values.operands import refuse
-from heliograph.flow.language.values.types import type_of
-from heliograph.flow.language.values.zone import GmtTime, GmtTimestamp, time_to_local, to_local
+from heliograph.flow.language.values.times import GmtTime, GmtTimestamp, Interval, time_to_local, to_local
+from heliograph.flow.language.values.types import refuse, type_of
 
 
 def equal(left: Any, right: Any) -> bool | None:
