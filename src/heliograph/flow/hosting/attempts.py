@@ -90,30 +90,30 @@ class BatchSize:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._singly = 0
+        self._one_by_one = 0
         """How many messages are still taken one by one."""
 
     @property
     def most(self) -> int:
         """How many to take next."""
-        return 1 if self._singly else self._most
+        return 1 if self._one_by_one else self._most
 
     def nothing_there(self) -> None:
         """The messages that were given back have been taken by others."""
-        self._singly = 0
+        self._one_by_one = 0
 
-    def take_singly(self, count: int) -> None:
+    def take_one_by_one(self, count: int) -> None:
         """So many messages were given back."""
-        self._singly = max(self._singly, count)
+        self._one_by_one = max(self._one_by_one, count)
 
     def after(self, step: Step, messages: int, effects: int = 0) -> None:
         """A batch of so many messages has ended; with many effects, batches get smaller."""
-        if step is Step.SINGLY:
-            self.take_singly(messages)
+        if step is Step.ONE_BY_ONE:
+            self.take_one_by_one(messages)
         elif step is Step.BACK_OUT:
-            self.take_singly(1)
+            self.take_one_by_one(1)
         elif step.is_done:
-            self._singly = max(0, self._singly - 1)
+            self._one_by_one = max(0, self._one_by_one - 1)
             if effects > _MANY_EFFECTS:
                 self._most = max(1, self._most * _MANY_EFFECTS // effects)
 

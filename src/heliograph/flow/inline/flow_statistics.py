@@ -18,7 +18,7 @@ class FlowStatistics:
     discarded: int = 0
     backed_out: int = 0
     """How often a message was given back because it had failed."""
-    singly: int = 0
+    split_batches: int = 0
     """How often a batch was undone and its messages taken one by one."""
     sent: int = 0
     units: int = 0
