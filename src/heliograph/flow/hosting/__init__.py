@@ -16,7 +16,7 @@ is to blame for, such as a lost connection, is tried again as often as needed.
 **Backing out.** A message that fails alone is given back, and comes again with a higher backout count
 (`Step.BACK_OUT`). The engine decides by this count which path it takes: `out`, `failure`, then the backout queue or
 the dead-letter queue (`engine.backout`). The server counts, too, and may put a message away by its own rules;
-`Attempts` keeps the count of this flow. On Spark there is nobody to give a message back to: it is tried at once with
+`Attempts` keeps the count of this flow. Spark cannot give a message back: it is tried at once with
 each count that leads to another path, and what fails in the last attempt becomes a dead letter (`Step.DEAD_LETTER`).
 
 **Refusals.** The server may refuse an effect (a queue is full, a name is unknown). The message goes through the flow

@@ -1,4 +1,4 @@
-"""What a host remembers of messages until they come again: failed attempts, refused effects, who is taken alone."""
+"""What a host remembers of messages until they come again: failed attempts, and refused effects."""
 
 import threading
 from collections.abc import Hashable, Sequence
@@ -17,7 +17,7 @@ _MOST_MESSAGES = 10000
 _MOST_REFUSALS = 1000
 _MANY_EFFECTS = 2000
 _SHARED = 1
-"""So many failures of a message may be those of another that was in the same batch; then it is taken alone."""
+"""Failures that may be those of another message in the same batch: a message with so few is taken alone."""
 
 
 class Attempts:
@@ -32,7 +32,7 @@ class Attempts:
         self._lock = threading.Lock()
 
     def of(self, envelope: Envelope) -> int:
-        """How often this message, which the server says has failed so many times, has failed."""
+        """How often this message has failed, as far as this flow and the server know."""
         return max(self._counts.get(envelope.message_id, 0), envelope.backout_count - _SHARED)
 
     def suspect(self, envelopes: Sequence[Envelope]) -> bool:
@@ -103,11 +103,11 @@ class BatchSize:
         self._one_by_one = 0
 
     def take_one_by_one(self, count: int) -> None:
-        """So many messages were given back."""
+        """`count` messages were given back."""
         self._one_by_one = max(self._one_by_one, count)
 
     def after(self, step: Step, messages: int, effects: int = 0) -> None:
-        """A batch of so many messages has ended; with many effects, batches get smaller."""
+        """A batch has ended; if it had many effects, the next batches are smaller."""
         if step is Step.ONE_BY_ONE:
             self.take_one_by_one(messages)
         elif step is Step.BACK_OUT:

@@ -26,7 +26,7 @@ class Step(Enum):
     BACK_OUT = auto()
     """Carry out what does not belong to the unit of work, and roll back all else: this one message failed."""
     STOP = auto()
-    """Roll back all and stop with an error; whoever runs the host starts it again."""
+    """Roll back all and stop with an error; the task or process is started again from outside."""
 
     @property
     def is_done(self) -> bool:
@@ -118,7 +118,7 @@ SPARK = Rules(gives_back=False, keeps_apart=True)
 
 
 def with_dead_letters(outcome: Outcome, messages: Iterable[Envelope], queue: str, node: str) -> Outcome:
-    """The outcome with a dead letter for each of these messages; the exception says why they are put away.
+    """The outcome with a dead letter for each of these messages; its exception is the reason.
 
     For hosts that cannot give messages back. What is done, or has its dead letter already, stays as it is.
     """
@@ -132,7 +132,7 @@ def with_dead_letters(outcome: Outcome, messages: Iterable[Envelope], queue: str
 
 
 def unreadable(payload: bytes, problem: Exception, queue: str, node: str) -> Outcome:
-    """Something that came in and is no message: it is put away as bytes."""
+    """The outcome of input that is no message: its bytes become a dead letter."""
     letter = DeadLetter(queue, Envelope(payload, persistent=True), str(problem), str(problem), node)
     return Outcome(Result.DEAD_LETTER, [letter], [LogEvent(node, str(problem))])
 

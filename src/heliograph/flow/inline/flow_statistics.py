@@ -1,4 +1,4 @@
-"""What a flow has done: counted by each instance for itself, added up when somebody asks."""
+"""Statistics of a flow: counted by each instance for itself, added up on demand."""
 
 import json
 from dataclasses import dataclass, field, fields

@@ -89,11 +89,11 @@ class QueueConsumer:
         self._size.after(step, len(envelopes), sum(len(outcome.effects) for outcome in outcomes))
 
     def _take_one_by_one(self, count: int) -> None:
-        """Give back what was taken; the next so many messages are taken one by one."""
+        """Give back what was taken, and take these messages one by one."""
         self._size.after(self._units.undo(Step.ONE_BY_ONE), count)
 
     def _unreadable(self, envelopes: list[Envelope], problem: MessageFormat) -> None:
-        """Something that is no message: it is put away as soon as it is alone."""
+        """Input that is no message becomes a dead letter as soon as it is alone in its batch."""
         if len(envelopes) > 1:
             self._take_one_by_one(len(envelopes))
             return

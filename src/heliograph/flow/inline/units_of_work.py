@@ -64,7 +64,7 @@ class UnitsOfWork:
         log: Callable[[LogEvent], None],
         wait: Callable[[float], object],
     ) -> None:
-        """`wait` lets so many seconds pass, or less if it is time to stop."""
+        """`wait` waits for a number of seconds, or less if it is time to stop."""
         self._flow = flow
         self.resources = resources
         self._databases = databases
