@@ -3,6 +3,7 @@
 from uuid import UUID
 
 import pytest
+from heliograph.mqtt.packet_types import PacketType
 
 from heliograph.amqp.codec.values import Byte, Float, Int, Symbol, Timestamp, UByte, UInt, ULong
 from heliograph.amqp.errors import DecodeError
@@ -11,7 +12,6 @@ from heliograph.broker.core.span import carried_properties, message
 from heliograph.broker.queues.conversion import amqp_messages, spans_of
 from heliograph.mapping.bodies import ENCODED_CONTENT_TYPE
 from heliograph.mqtt.framing import encode_varint
-from heliograph.mqtt.packet_types import PacketType
 from heliograph.mqtt.properties import decode_properties
 
 NOW, WALL = 1000.0, 1_700_000_000_000
