@@ -38,7 +38,7 @@ class Findings:
         return len(self._mistakes)
 
     def add(self, other: "Findings") -> None:
-        """Take over what somebody else has found."""
+        """Add the findings of another check."""
         self._mistakes.update(other._mistakes)
         self._warnings.update(other._warnings)
 
