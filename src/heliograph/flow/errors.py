@@ -1,6 +1,14 @@
 """The exceptions of flows that cross borders of modules.
 
     FlowError
+        InvalidFlow           the folder or the settings of a flow
+            DefinitionProblem everything that is wrong in its files
+        ModelProblem          a model (message set)
+        FormatProblem         bytes or elements that do not fit their format
+        MessageError          a message that cannot be read or written as a whole
+        NodeError             a node that cannot do its work for a message
+            EffectRefused     what the server did not take
+        FlowStopped           a flow that cannot run any further
         EsqlProblem           an ESQL text that cannot be used, before it runs
         CompilationError      a checked program that cannot be compiled
         DownstreamFailure     a failure in the nodes that a PROPAGATE reached
@@ -10,10 +18,12 @@
 `number`, `inserts` and `folder` of an error are what an exception list shows of it, and what SQLSTATE is made of.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
+from heliograph.common.documents import Place
 from heliograph.errors import InvalidInput, Problem
 
 INCOMPATIBLE_TYPES = 2420
@@ -28,6 +38,8 @@ NOT_AN_INTEGER = 2595
 NOT_A_FLOAT = 2596
 NOT_A_DECIMAL = 2597
 USER_EXCEPTION = 2951
+
+EFFECT_REFUSED = 2666
 
 BROKER_CATALOG = "BIPmsgs"
 """The message catalogue in which a number is looked up, unless a THROW or LOG names another."""
@@ -199,3 +211,126 @@ class DownstreamFailure(FlowError):
         self.number = number
         self.reason = reason
         """The exception in the node that failed, if it is known."""
+
+
+# Files of flows.
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """One thing that is wrong, and where."""
+
+    place: Place
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.text}"
+
+
+class InvalidFlow(FlowError, InvalidInput):
+    """Something in the folder or the settings of a flow is wrong, or does not fit to how the flow is used."""
+
+
+class DefinitionProblem(InvalidFlow):
+    """A flow that cannot be loaded, with everything that is wrong in its files."""
+
+    def __init__(self, mistakes: Iterable[Mistake], warnings: Iterable[Mistake] = ()) -> None:
+        self.mistakes = tuple(mistakes)
+        self.warnings = tuple(warnings)
+        """What would not keep it from running."""
+        super().__init__("\n".join(map(str, self.mistakes)))
+
+    def __reduce__(self) -> tuple[type["DefinitionProblem"], tuple[tuple[Mistake, ...], tuple[Mistake, ...]]]:
+        return DefinitionProblem, (self.mistakes, self.warnings)
+
+
+class ModelProblem(FlowError, InvalidInput):
+    """A model file that cannot be used: says where, what was expected and what is there."""
+
+    def __init__(self, place: Place | str, text: str) -> None:
+        super().__init__(f"{place}: {text}")
+        self.place = place
+        self.text = text
+
+    def __reduce__(self) -> tuple[type["ModelProblem"], tuple[Place | str, str]]:
+        return ModelProblem, (self.place, self.text)
+
+
+# Messages.
+
+CANNOT_READ = 5009
+CANNOT_WRITE = 5010
+
+_LONGEST_SHOWN = 200
+"""Characters of what was found, or of a path: a message can be large, what is said about it is for a log."""
+
+
+def shortened(text: str) -> str:
+    """The text, without its middle if it is long."""
+    if len(text) <= _LONGEST_SHOWN:
+        return text
+    half = _LONGEST_SHOWN // 2
+    return f"{text[:half]} ... {text[-half:]}"
+
+
+class FormatProblem(FlowError, InvalidInput):
+    """Bytes that a format cannot read, or elements that it cannot write; says what was expected, what came, and where.
+
+    Where is an offset in bytes for binary formats, a line and a column (from 1) for text, and in any case the path of
+    the field as far as it is known. `number` is what an exception list shows.
+    """
+
+    def __init__(
+        self,
+        format: str,  # noqa: A002
+        expected: str,
+        found: str,
+        *,
+        path: str = "",
+        offset: int | None = None,
+        line: int | None = None,
+        column: int | None = None,
+        number: int = CANNOT_READ,
+    ) -> None:
+        self.format = format
+        self.expected = expected
+        self.found = found
+        self.path = path
+        self.offset = offset
+        self.line = line
+        self.column = column
+        self.number = number
+        super().__init__(f"{self._where()}: expected {expected}, found {shortened(found)}")
+
+    def _where(self) -> str:
+        where = [self.format]
+        if self.line is not None:
+            where.append(f"line {self.line}" if self.column is None else f"line {self.line}, column {self.column}")
+        if self.offset is not None:
+            where.append(f"offset {self.offset}")
+        if self.path:
+            where.append(f"field {shortened(self.path)}")
+        return ", ".join(where)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Problems travel between processes."""
+        where = {name: getattr(self, name) for name in ("path", "offset", "line", "column", "number")}
+        return partial(type(self), **where), (self.format, self.expected, self.found)
+
+
+class MessageError(FlowError, InvalidInput):
+    """A message that cannot be read or written as a whole: it has no body, or is of an unknown domain."""
+
+
+class NodeError(FlowError):
+    """A node that cannot do its work for this message; the text says what is missing or wrong."""
+
+
+class EffectRefused(NodeError):
+    """The server, or the disk, did not take what an earlier attempt wanted to be done."""
+
+    number = EFFECT_REFUSED
+
+
+class FlowStopped(FlowError):
+    """A flow that cannot run any further in this process, or whose processes die again and again."""

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from heliograph.errors import Problem
-from heliograph.flow.definition import DefinitionProblem
+from heliograph.flow.errors import DefinitionProblem
 from heliograph.flow.testing import CaseReport, run_tests
 from heliograph.flow.testing.flow_under_test import statements
 from small_flows import write_flow

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 from heliograph.cli.flow.options import explained
 from heliograph.cli.shared.output import coloured_difference, wants_colour
 from heliograph.common.terminal import steer, visible
-from heliograph.flow.definition import DefinitionProblem
+from heliograph.flow.errors import DefinitionProblem
 from heliograph.flow.testing import CaseReport, CaseResult, run_case, select_cases, update_case
 
 EXAMPLES = """\

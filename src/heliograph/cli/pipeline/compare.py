@@ -8,13 +8,19 @@ of the pipeline.
 import argparse
 from pathlib import Path
 
+from heliograph.cli.errors import CommandFailed
 from heliograph.cli.flow.options import load_from
 from heliograph.cli.pipeline.options import add_server, add_spark, add_state
 from heliograph.cli.shared.output import showing
 from heliograph.common.ports import PAGES_URL
+<<<<<<< HEAD
 from heliograph.errors import Problem
 from heliograph.pipeline import is_spark_error, spark_error_text
 from heliograph.pipeline.running import Pipeline
+=======
+from heliograph.errors import InvalidInput
+from heliograph.pipeline.running import Pipeline, is_sparks, sentence
+>>>>>>> main
 
 EXAMPLES = """\
   helio pipeline compare flows/orders-1 flows/orders-2 --source stream:orders
@@ -59,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
     old, new = load_from(args.old, args.env), load_from(args.new, args.env)
     state = args.state or None
     if state and not Path(state).is_dir():
-        raise Problem(f"--state: expected the folder of embedded databases, found none at {state}")
+        raise InvalidInput(f"--state: expected the folder of embedded databases, found none at {state}")
     for flow in (old, new):
         state_folder(state, flow)  # whether it has to be said is known before Spark is started
     with showing("starting Spark"):
@@ -69,8 +75,13 @@ def run(args: argparse.Namespace) -> int:
         with showing("comparing"):
             comparison = compare(old, new, messages, input_node=args.input or None, state=state, samples=args.samples)
     except Exception as error:
+<<<<<<< HEAD
         if is_spark_error(error):
             raise Problem(spark_error_text(error)) from error
+=======
+        if is_sparks(error):
+            raise CommandFailed(sentence(error)) from error
+>>>>>>> main
         raise
     finally:
         spark.stop()

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from heliograph.errors import Problem
-from heliograph.flow.errors import DownstreamFailure, EsqlError, StatementError, statement_place
-from heliograph.flow.formats.format_problem import FormatProblem
-from heliograph.flow.language.values.text import character
+from heliograph.flow.errors import DownstreamFailure, EsqlError, FormatProblem, StatementError, statement_place
+from heliograph.flow.language.values.types import character
 from heliograph.flow.tree import Element
 from heliograph.flow.tree.element_types import NAME, NAME_VALUE
 
@@ -19,7 +18,6 @@ BACKED_OUT = 2631
 TO_DEAD_LETTERS = 2648
 FAILURE_PATH_FAILED = 2650
 EXPRESSION_FAILED = 2439
-REFUSED = 2666
 FLOW_TOO_DEEP = 2560
 NOT_MENDABLE = 2111
 
@@ -165,7 +163,7 @@ def _tell_esql(record: ExceptionRecord, error: EsqlError) -> None:
 
 
 def _tell_python(record: ExceptionRecord, error: Exception) -> None:
-    """Errors that are nobody's `Problem`: of Python nodes, or mistakes of this program; say where."""
+    """Errors that are no `Problem`: those of Python nodes, and defects of this program. Says where they were raised."""
     record.text = f"{type(error).__name__}: {error}"
     frames = traceback.extract_tb(error.__traceback__)
     if frames:

@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import Any
 
 from heliograph.common.documents import Place
-from heliograph.errors import Problem
+from heliograph.errors import InvalidInput, Problem
 from heliograph.flow.engine.compilation import Compilation
 from heliograph.flow.engine.compiled_flow import Observer
 from heliograph.flow.formats.catalogue import Catalogue
@@ -74,7 +74,7 @@ def select_cases(folder: str | Path, names: Iterable[str] = ()) -> list[Case]:
     tests = Path(folder) / "tests"
     files = sorted(tests.glob("*.yaml"))
     if not files:
-        raise Problem(f"{tests}: there are no test cases (NAME.yaml)")
+        raise InvalidInput(f"{tests}: there are no test cases (NAME.yaml)")
     wanted = tuple(names)
     cases = [
         case
@@ -83,7 +83,7 @@ def select_cases(folder: str | Path, names: Iterable[str] = ()) -> list[Case]:
         if not wanted or any(name in case.name for name in wanted)
     ]
     if not cases:
-        raise Problem(f"{tests}: no test case has {' or '.join(wanted)} in its name")
+        raise InvalidInput(f"{tests}: no test case has {' or '.join(wanted)} in its name")
     return cases
 
 

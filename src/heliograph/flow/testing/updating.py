@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from heliograph.common.documents import read_document
-from heliograph.errors import Problem
+from heliograph.errors import InvalidInput, Problem
 from heliograph.flow.definition import Findings
 from heliograph.flow.engine.compilation import Compilation
 from heliograph.flow.engine.outcome import Respond
@@ -141,7 +141,7 @@ class _Update:
         try:
             return field_texts(expected, found.body, self._catalogue)
         except Problem as problem:
-            raise Problem(f"{expected.place}: fields cannot be updated: {problem}") from problem
+            raise InvalidInput(f"{expected.place}: fields cannot be updated: {problem}") from problem
 
 
 def _with_status(item: dict[str, Any], response: Respond) -> dict[str, Any]:

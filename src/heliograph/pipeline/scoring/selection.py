@@ -7,9 +7,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+<<<<<<< HEAD
 from heliograph.common.suggestions import closest
 from heliograph.errors import InvalidInput
 from heliograph.pipeline.scoring.costs import FINAL
+=======
+from heliograph.common.suggestions import closest_name
+from heliograph.errors import Problem
+from heliograph.pipeline.scoring.figures import FINAL
+>>>>>>> main
 from heliograph.pipeline.scoring.ledger import SCORES
 from heliograph.pipeline.scoring.raw import RUNS
 
@@ -57,5 +63,5 @@ def _only(figures: pa.Table, column: str, value: str, what: str) -> pa.Table:
 
 
 def _suggestion(name: str, known: Iterable[str]) -> str:
-    near = closest(name, sorted(known))
+    near = closest_name(name, sorted(known))
     return f"; did you mean {near!r}?" if near else ""

@@ -6,9 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+<<<<<<< HEAD
 from heliograph.common.network_errors import sentence
 from heliograph.errors import Unreachable
 from heliograph.pipeline.errors import InvalidOption
+=======
+from heliograph.common.network_errors import network_error_text
+from heliograph.errors import Problem
+from heliograph.pipeline.session.machine import Machine
+>>>>>>> main
 
 _LOG4J = Path(__file__).with_name("log4j2.properties")
 SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
@@ -139,7 +145,7 @@ def _check_reachable(master: str) -> None:
         try:
             socket.create_connection((host, int(port)), timeout=5).close()
         except OSError as error:
-            reasons.append(f"{address}: {sentence(error, address)}")
+            reasons.append(f"{address}: {network_error_text(error, address)}")
         else:
             return
     raise Unreachable(f"no Spark master answers at {master} ({'; '.join(reasons)})")

@@ -8,8 +8,13 @@ from http.client import HTTPException
 from urllib.parse import urlsplit
 
 from heliograph.client import Connection, ConnectionLost, MessagingProblem, Producer, Session, connect
+<<<<<<< HEAD
 from heliograph.common.network_errors import sentence
 from heliograph.pipeline.errors import PublishingFailed
+=======
+from heliograph.common.network_errors import network_error_text
+from heliograph.errors import Problem
+>>>>>>> main
 from heliograph.pipeline.sink.options import SinkOptions
 
 _TIMEOUT = 20.0
@@ -89,6 +94,6 @@ def _listeners(server: str) -> list[dict[str, object]]:
     except urllib.error.HTTPError as error:
         raise PublishingFailed(f"cannot ask the server where it listens ({page}): {error}") from None
     except (OSError, HTTPException) as error:  # the server is away, as if its AMQP listener had not answered
-        raise ConnectionLost(f"cannot ask the server where it listens: {sentence(error, page)}") from None
+        raise ConnectionLost(f"cannot ask the server where it listens: {network_error_text(error, page)}") from None
     except ValueError as error:
         raise PublishingFailed(f"{page}: expected the listeners of a server, found something else: {error}") from None

@@ -36,8 +36,13 @@ from pyspark.sql.types import (
     StructType,
 )
 
+<<<<<<< HEAD
 from heliograph.common.suggestions import closest
 from heliograph.pipeline.errors import InvalidOption
+=======
+from heliograph.common.suggestions import closest_name
+from heliograph.errors import Problem
+>>>>>>> main
 from heliograph.pipeline.sink.options import SinkOptions
 
 _TEXT: tuple[type[DataType], ...] = (StringType,)
@@ -116,7 +121,7 @@ def _check_type(name: str, found: DataType) -> None:
 
 
 def _unknown(name: str) -> str:
-    close = closest(name, KNOWN)
+    close = closest_name(name, KNOWN)
     hint = f"; did you mean {close}?" if close else ""
     return (
         f'unknown column "{name}"; columns of a message are: {", ".join(KNOWN)}{hint} '

@@ -6,8 +6,13 @@ from dataclasses import dataclass, field
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from heliograph.common.ports import PAGES_URL
+<<<<<<< HEAD
 from heliograph.common.suggestions import closest
 from heliograph.pipeline.errors import InvalidOption
+=======
+from heliograph.common.suggestions import closest_name
+from heliograph.errors import Problem
+>>>>>>> main
 
 LONGEST_JOB = 36
 KNOWN = ("server", "user", "password", "ca", "cert", "key", "topic", "queue", "job")
@@ -68,7 +73,7 @@ def sink_options(given: Mapping[str, str], *, streaming: bool) -> SinkOptions:
 
 
 def _unknown(name: str) -> str:
-    close = closest(name, KNOWN)
+    close = closest_name(name, KNOWN)
     hint = f"; did you mean {close}?" if close else ""
     return f'unknown option "{name}" for writing to heliograph; options are: {", ".join(KNOWN)}{hint}'
 

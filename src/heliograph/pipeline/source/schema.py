@@ -17,8 +17,13 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+<<<<<<< HEAD
 from heliograph.common.suggestions import closest
 from heliograph.pipeline.errors import InvalidOption
+=======
+from heliograph.common.suggestions import closest_name
+from heliograph.errors import Problem
+>>>>>>> main
 
 _TEXT = StringType()
 _ALWAYS: dict[str, DataType] = {
@@ -67,7 +72,7 @@ def check_columns(wanted: StructType, there: Mapping[str, DataType]) -> None:
     for field in wanted.fields:
         kind = there.get(field.name)
         if kind is None:
-            near = closest(field.name, there)
+            near = closest_name(field.name, there)
             suggestion = f', did you mean "{near}"?' if near else ""
             raise InvalidOption(f'unknown column "{field.name}"{suggestion}; columns are: {", ".join(there)}')
         if kind.simpleString() != field.dataType.simpleString():

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from heliograph.flow.errors import FormatProblem
 from heliograph.flow.formats.charsets import Charset
-from heliograph.flow.formats.format_problem import FormatProblem
 from heliograph.flow.formats.model import Order, Source
 from heliograph.flow.formats.tds.generated_support import ErrorReports, Spot, check_tagged, choose
 from heliograph.flow.formats.tds.member_reading import MemberReader
@@ -14,9 +14,9 @@ from heliograph.flow.formats.tds.tds_plan import (
     GroupPlan,
     MessagePlan,
     Plan,
+    Separation,
     fixed_length,
 )
-from heliograph.flow.formats.tds.tds_properties import Separation
 from heliograph.flow.formats.tds.tds_values import unpadded
 from heliograph.flow.tree import Element
 from heliograph.flow.tree.element_types import NAME, NAME_VALUE

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import NoReturn
 from xml.parsers import expat
 
-from heliograph.flow.formats.format_problem import CANNOT_READ, CANNOT_WRITE, FormatProblem
+from heliograph.flow.errors import CANNOT_READ, CANNOT_WRITE, FormatProblem
 from heliograph.flow.formats.xml.builder import Builder, MalformedDocument
 from heliograph.flow.language.values.ccsid import codec
 from heliograph.flow.tree import Text
@@ -115,7 +115,7 @@ def read_with_expat(builder: Builder, text: str, begin: int) -> Iterator[None]:
     data = text.encode()
     parse = events.parser.Parse
     try:
-        # Passed over in one go: nobody waits for what is there already.
+        # Passed over in one go: these elements are there already.
         at = events.begin
         parse(data[:at], False)
         while at < len(data):

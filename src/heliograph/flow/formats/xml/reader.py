@@ -8,7 +8,7 @@ whose tags have come before are not even looked at piece by piece (`shapes`).
 import re
 from collections.abc import Generator, Iterator
 
-from heliograph.flow.formats.format_problem import FormatProblem
+from heliograph.flow.errors import FormatProblem
 from heliograph.flow.formats.xml.builder import DEEPEST, Builder, MalformedDocument
 from heliograph.flow.formats.xml.dialect import Dialect, ascii_name, has_any
 from heliograph.flow.formats.xml.expat_reader import read_with_expat
@@ -79,7 +79,7 @@ def _learn(shape: Shape, part: Part, dialect: Dialect, text: str, pieces: Cut) -
         for _ in _read(Builder(apart, dialect), text):
             pass
     except FormatProblem:
-        return  # whoever looks at that place of the document will find it again
+        return  # the reader of that place of the document finds it again
     shape.learn(apart.children, dialect, pieces)
 
 
