@@ -74,13 +74,8 @@ def score(args: argparse.Namespace) -> None:
     try:
         score_runs(args.directory, master=args.master or None, conf=dict(args.conf))
     except Exception as error:
-<<<<<<< HEAD
         if is_spark_error(error):
-            raise Problem(spark_error_text(error)) from error
-=======
-        if is_sparks(error):
-            raise CommandFailed(sentence(error)) from error
->>>>>>> main
+            raise CommandFailed(spark_error_text(error)) from error
         raise
 
 

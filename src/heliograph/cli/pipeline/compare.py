@@ -13,14 +13,9 @@ from heliograph.cli.flow.options import load_from
 from heliograph.cli.pipeline.options import add_server, add_spark, add_state
 from heliograph.cli.shared.output import showing
 from heliograph.common.ports import PAGES_URL
-<<<<<<< HEAD
-from heliograph.errors import Problem
+from heliograph.errors import InvalidInput
 from heliograph.pipeline import is_spark_error, spark_error_text
 from heliograph.pipeline.running import Pipeline
-=======
-from heliograph.errors import InvalidInput
-from heliograph.pipeline.running import Pipeline, is_sparks, sentence
->>>>>>> main
 
 EXAMPLES = """\
   helio pipeline compare flows/orders-1 flows/orders-2 --source stream:orders
@@ -75,13 +70,8 @@ def run(args: argparse.Namespace) -> int:
         with showing("comparing"):
             comparison = compare(old, new, messages, input_node=args.input or None, state=state, samples=args.samples)
     except Exception as error:
-<<<<<<< HEAD
         if is_spark_error(error):
-            raise Problem(spark_error_text(error)) from error
-=======
-        if is_sparks(error):
-            raise CommandFailed(sentence(error)) from error
->>>>>>> main
+            raise CommandFailed(spark_error_text(error)) from error
         raise
     finally:
         spark.stop()

@@ -7,13 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from heliograph.common.ports import PAGES_URL
-<<<<<<< HEAD
-from heliograph.common.suggestions import closest
-from heliograph.pipeline.errors import InvalidOption
-=======
 from heliograph.common.suggestions import closest_name
-from heliograph.errors import Problem
->>>>>>> main
+from heliograph.pipeline.errors import InvalidOption
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 """Its folder has this name, and a file name has 255 bytes at most."""

@@ -7,15 +7,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-<<<<<<< HEAD
-from heliograph.common.suggestions import closest
+from heliograph.common.suggestions import closest_name
 from heliograph.errors import InvalidInput
 from heliograph.pipeline.scoring.costs import FINAL
-=======
-from heliograph.common.suggestions import closest_name
-from heliograph.errors import Problem
-from heliograph.pipeline.scoring.figures import FINAL
->>>>>>> main
 from heliograph.pipeline.scoring.ledger import SCORES
 from heliograph.pipeline.scoring.raw import RUNS
 

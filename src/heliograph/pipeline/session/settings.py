@@ -6,15 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-<<<<<<< HEAD
-from heliograph.common.network_errors import sentence
+from heliograph.common.network_errors import network_error_text
 from heliograph.errors import Unreachable
 from heliograph.pipeline.errors import InvalidOption
-=======
-from heliograph.common.network_errors import network_error_text
-from heliograph.errors import Problem
-from heliograph.pipeline.session.machine import Machine
->>>>>>> main
 
 _LOG4J = Path(__file__).with_name("log4j2.properties")
 SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"

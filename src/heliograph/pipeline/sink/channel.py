@@ -8,13 +8,8 @@ from http.client import HTTPException
 from urllib.parse import urlsplit
 
 from heliograph.client import Connection, ConnectionLost, MessagingProblem, Producer, Session, connect
-<<<<<<< HEAD
-from heliograph.common.network_errors import sentence
-from heliograph.pipeline.errors import PublishingFailed
-=======
 from heliograph.common.network_errors import network_error_text
-from heliograph.errors import Problem
->>>>>>> main
+from heliograph.pipeline.errors import PublishingFailed
 from heliograph.pipeline.sink.options import SinkOptions
 
 _TIMEOUT = 20.0

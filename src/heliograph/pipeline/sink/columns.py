@@ -36,13 +36,8 @@ from pyspark.sql.types import (
     StructType,
 )
 
-<<<<<<< HEAD
-from heliograph.common.suggestions import closest
-from heliograph.pipeline.errors import InvalidOption
-=======
 from heliograph.common.suggestions import closest_name
-from heliograph.errors import Problem
->>>>>>> main
+from heliograph.pipeline.errors import InvalidOption
 from heliograph.pipeline.sink.options import SinkOptions
 
 _TEXT: tuple[type[DataType], ...] = (StringType,)

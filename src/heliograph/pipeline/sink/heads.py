@@ -14,13 +14,8 @@ from heliograph.amqp.messages import (
     sections,
 )
 from heliograph.client import Queue, Topic
-<<<<<<< HEAD
-from heliograph.mapping import QUEUE_PREFIX, TOPIC_PREFIX, identifier_in, is_durable
-from heliograph.pipeline.errors import InvalidRow
-=======
-from heliograph.errors import Problem
 from heliograph.mapping import QUEUE_PREFIX, TOPIC_PREFIX, identifier_from_correlation_data, is_durable
->>>>>>> main
+from heliograph.pipeline.errors import InvalidRow
 from heliograph.pipeline.sink.options import SinkOptions
 
 Values = Mapping[str, Any]

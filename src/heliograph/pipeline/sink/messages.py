@@ -11,12 +11,8 @@ import pyarrow.compute as pc
 
 from heliograph.amqp.messages import MessageTemplate
 from heliograph.errors import Problem
-<<<<<<< HEAD
-from heliograph.mapping import TOPIC_PREFIX, identifier_of
-from heliograph.pipeline.errors import InvalidRow
-=======
 from heliograph.mapping import TOPIC_PREFIX, identifier_from_text
->>>>>>> main
+from heliograph.pipeline.errors import InvalidRow
 from heliograph.pipeline.sink.heads import Values, template_of
 from heliograph.pipeline.sink.options import SinkOptions
 

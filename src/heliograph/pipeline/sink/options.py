@@ -6,13 +6,8 @@ from dataclasses import dataclass, field
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from heliograph.common.ports import PAGES_URL
-<<<<<<< HEAD
-from heliograph.common.suggestions import closest
-from heliograph.pipeline.errors import InvalidOption
-=======
 from heliograph.common.suggestions import closest_name
-from heliograph.errors import Problem
->>>>>>> main
+from heliograph.pipeline.errors import InvalidOption
 
 LONGEST_JOB = 36
 KNOWN = ("server", "user", "password", "ca", "cert", "key", "topic", "queue", "job")

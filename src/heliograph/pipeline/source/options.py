@@ -6,13 +6,8 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from heliograph.common.ports import PAGES_URL
-<<<<<<< HEAD
-from heliograph.common.suggestions import closest
-from heliograph.pipeline.errors import InvalidOption
-=======
 from heliograph.common.suggestions import closest_name
-from heliograph.errors import Problem
->>>>>>> main
+from heliograph.pipeline.errors import InvalidOption
 from heliograph.pipeline.source.positions import EARLIEST, LATEST, Position, position_of
 
 FORMATS = ("binary", "text")

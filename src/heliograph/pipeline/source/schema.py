@@ -17,13 +17,8 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-<<<<<<< HEAD
-from heliograph.common.suggestions import closest
-from heliograph.pipeline.errors import InvalidOption
-=======
 from heliograph.common.suggestions import closest_name
-from heliograph.errors import Problem
->>>>>>> main
+from heliograph.pipeline.errors import InvalidOption
 
 _TEXT = StringType()
 _ALWAYS: dict[str, DataType] = {

@@ -118,11 +118,7 @@ class Broker:
 
     def _lost(self, error: OSError) -> BrokerLost:
         server = self._options.server
-<<<<<<< HEAD
-        return BrokerLost(f"the connection to {server} was lost: {sentence(error, server)}")
-=======
-        return Lost(f"the connection to {server} was lost: {network_error_text(error, server)}")
->>>>>>> main
+        return BrokerLost(f"the connection to {server} was lost: {network_error_text(error, server)}")
 
     def _can_be_read(self, timeout: float) -> bool:
         if isinstance(self._socket, ssl.SSLSocket) and self._socket.pending():
@@ -160,11 +156,7 @@ def _open(options: SpoolOptions) -> socket.socket:
         plain = socket.create_connection((options.host, options.port), _TIMEOUT)
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     except OSError as error:
-<<<<<<< HEAD
-        raise BrokerLost(f"cannot connect to {options.server}: {sentence(error, options.server)}") from None
-=======
-        raise Lost(f"cannot connect to {options.server}: {network_error_text(error, options.server)}") from None
->>>>>>> main
+        raise BrokerLost(f"cannot connect to {options.server}: {network_error_text(error, options.server)}") from None
     if context is None:
         return plain
     try:
@@ -174,11 +166,9 @@ def _open(options: SpoolOptions) -> socket.socket:
         raise PipelineError(f"the certificate of {options.server} is not accepted: {error.verify_message}") from None
     except OSError as error:
         plain.close()
-<<<<<<< HEAD
-        raise BrokerLost(f"no TLS connection to {options.server}: {sentence(error, options.server)}") from None
-=======
-        raise Lost(f"no TLS connection to {options.server}: {network_error_text(error, options.server)}") from None
->>>>>>> main
+        raise BrokerLost(
+            f"no TLS connection to {options.server}: {network_error_text(error, options.server)}"
+        ) from None
 
 
 def _context(options: SpoolOptions) -> ssl.SSLContext:
@@ -187,12 +177,7 @@ def _context(options: SpoolOptions) -> ssl.SSLContext:
         if options.cert:
             context.load_cert_chain(options.cert, options.key or None)
     except (OSError, ssl.SSLError) as error:
-<<<<<<< HEAD
         raise PipelineError(
-            f"cannot use the certificate files {options.ca} {options.cert} {options.key}: {file_reason(error)}"
+            f"cannot use the certificate files {options.ca} {options.cert} {options.key}: {certificate_file_error(error)}"
         ) from None
-=======
-        files = f"{options.ca} {options.cert} {options.key}"
-        raise Problem(f"cannot use the certificate files {files}: {certificate_file_error(error)}") from None
->>>>>>> main
     return context
