@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 from heliograph.cli.mqtt.client import Client, SavedSession
 from heliograph.cli.mqtt.connection import Address
-from heliograph.common.network_errors import file_reason
+from heliograph.common.network_errors import certificate_file_error
 from heliograph.errors import InvalidInput, StorageError
 from heliograph.mqtt import (
     Connect,
@@ -227,7 +227,7 @@ def _tls(args: argparse.Namespace) -> ssl.SSLContext:
             context.load_cert_chain(args.cert, args.key)
     except OSError as error:
         files = ", ".join(name for name in (args.cafile, args.cert, args.key) if name)
-        raise StorageError(f"cannot use {files}: {file_reason(error)}") from None
+        raise StorageError(f"cannot use {files}: {certificate_file_error(error)}") from None
     context.check_hostname = not args.insecure
     return context
 

@@ -28,7 +28,7 @@ from heliograph.cli.shared.signals import stopped_by_signals
 from heliograph.common.ports import PAGES_URL
 from heliograph.common.terminal import steer, visible
 from heliograph.errors import InvalidInput
-from heliograph.objects import by_key
+from heliograph.objects import attributes_by_key
 from heliograph.pipeline.running import Pipeline, State, Status, StatusFile, check, run_pipeline
 from heliograph.server import LogFormat, LogLevel, PipelineConfig, logs
 
@@ -71,7 +71,7 @@ _OF_THE_FILE = {
     "checkpoint": "--checkpoint",
 }
 """What a configuration file says in place of the command line: where the arguments have it, and the option."""
-_ATTRIBUTES = by_key(PipelineConfig)
+_ATTRIBUTES = attributes_by_key(PipelineConfig)
 _QUIET = 10.0
 """Seconds between two lines where nobody looks at a terminal."""
 

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 from heliograph.broker import DEAD_LETTER_QUEUE, Limits, StreamOptions
-from heliograph.objects import About, Effect, TableReader, parse
-from heliograph.objects.differences import differences
+from heliograph.objects import About, Effect, TableReader, differences, parse_toml_file
 from heliograph.server.config import rules
 from heliograph.server.config.schema import (
     AccessConfig,
@@ -102,14 +101,14 @@ class Config:
     source: Path | None = field(default=None, compare=False)
     """The file that this came from."""
     warnings: tuple[str, ...] = field(default=(), compare=False)
-    """What is allowed but deserves a second look, one sentence each."""
+    """What is allowed but deserves a second look, one network_error_text each."""
 
 
 def load(path: Path | None) -> Config:
     """Read and check a configuration file; None gives the defaults. ConfigurationError has a line for each mistake."""
     if path is None:
         return Config(storage=StorageConfig(directory=str(Path(StorageConfig().directory).absolute())))
-    tables = parse(path)
+    tables = parse_toml_file(path)
     reader = TableReader(path.absolute().parent)
     found = reader.values(Config, tables)
     if "listeners" in found:

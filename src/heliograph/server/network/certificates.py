@@ -4,7 +4,7 @@ import ssl
 from collections.abc import Mapping
 from typing import Any
 
-from heliograph.common.network_errors import file_reason
+from heliograph.common.network_errors import certificate_file_error
 from heliograph.server.config.schema import ClientCertificates, ListenerConfig, ListenerKind, TlsVersion
 from heliograph.server.errors import CertificateError
 
@@ -57,7 +57,7 @@ def _load_certificate(context: ssl.SSLContext, listener: ListenerConfig) -> None
     except OSError as error:  # ssl.SSLError is one
         raise CertificateError(
             f"{listener.name}: expected a certificate in {listener.cert} and its private key in {listener.key}, "
-            f"both in PEM form: {file_reason(error)}"
+            f"both in PEM form: {certificate_file_error(error)}"
         ) from None
 
 
@@ -67,7 +67,7 @@ def _load_authorities(context: ssl.SSLContext, listener: ListenerConfig) -> None
     except OSError as error:
         raise CertificateError(
             f"{listener.name}: expected certificates of authorities in {listener.client_ca}, in PEM form: "
-            f"{file_reason(error)}"
+            f"{certificate_file_error(error)}"
         ) from None
 
 

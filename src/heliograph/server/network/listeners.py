@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 from heliograph.broker import Gate
-from heliograph.common.network_errors import sentence
+from heliograph.common.network_errors import network_error_text
 from heliograph.server.access.authentication import CertificateGate, Credentials, ListenerGate
 from heliograph.server.config.schema import ListenerConfig, ListenerKind, ListenerProtocol
 from heliograph.server.hosts import address_text, is_listed, is_own_host, is_own_origin
@@ -95,7 +95,7 @@ class Listener:
         """There will be no conversation: because of TLS, of the network, or for want of time."""
         peer = outlet.peer()
         warnings.warning(
-            "handshake", "client refused", listener=self.config.name, peer=peer, detail=sentence(why, peer)
+            "handshake", "client refused", listener=self.config.name, peer=peer, detail=network_error_text(why, peer)
         )
 
     def _may_open(self, origin: str, host: str) -> bool:
