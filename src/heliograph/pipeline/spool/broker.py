@@ -177,7 +177,6 @@ def _context(options: SpoolOptions) -> ssl.SSLContext:
         if options.cert:
             context.load_cert_chain(options.cert, options.key or None)
     except (OSError, ssl.SSLError) as error:
-        raise PipelineError(
-            f"cannot use the certificate files {options.ca} {options.cert} {options.key}: {certificate_file_error(error)}"
-        ) from None
+        files = f"{options.ca} {options.cert} {options.key}"
+        raise PipelineError(f"cannot use the certificate files {files}: {certificate_file_error(error)}") from None
     return context
