@@ -163,7 +163,7 @@ def _tell_esql(record: ExceptionRecord, error: EsqlError) -> None:
 
 
 def _tell_python(record: ExceptionRecord, error: Exception) -> None:
-    """Errors that are nobody's `Problem`: of Python nodes, or mistakes of this program; say where."""
+    """Errors that are no `Problem`: those of Python nodes, and defects of this program. Says where they were raised."""
     record.text = f"{type(error).__name__}: {error}"
     frames = traceback.extract_tb(error.__traceback__)
     if frames:

@@ -23,10 +23,10 @@ from heliograph.flow.inline.flow_statistics import FlowStatistics
 LOG = logging.getLogger("heliograph.flow")
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
 _STEADY = 60.0
-"""A process that has run for so many seconds has not kept dying."""
+"""Seconds after which a process counts as steady, so that its next pause is short again."""
 _AT_ONCE = 15.0
 _MOST_DEATHS = 8
-"""A process that dies so often in a row, each time within so many seconds, does not get any further."""
+"""The flow stops if a process dies this many times in a row, each time within `_AT_ONCE` seconds."""
 _LOOK = 0.25
 
 
@@ -226,4 +226,4 @@ def _group_main(
         LOG.error("%s", problem)
         raise SystemExit(_PROBLEM) from None
     except OSError:
-        LOG.warning("nobody listens any more")
+        LOG.warning("the process that watches over the groups does not listen any more")

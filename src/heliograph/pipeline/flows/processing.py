@@ -197,7 +197,7 @@ class FlowWorker:
             self._commit()
         else:
             self._undo()
-        for at in decision.singly:
+        for at in decision.one_by_one:
             prepared[at] = self._alone(envelopes[at], sending)
         return prepared
 

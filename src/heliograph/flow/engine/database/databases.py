@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from heliograph.common import private_files
-from heliograph.common.suggestions import closest
+from heliograph.common.suggestions import closest_name
 from heliograph.errors import NotInstalled
 from heliograph.flow.engine.database import postgresql, sqlite
 from heliograph.flow.engine.database.connection import LOST, NO_CONNECTION, NO_SUCH_SOURCE, SPOILT, WARNING, Connection
@@ -70,7 +70,7 @@ class DataSources:
 
     def _find(self, name: str) -> "URL":
         if name not in self._sources:
-            close = closest(name, self.names())
+            close = closest_name(name, self.names())
             hint = f"; did you mean {close}?" if close else f"; there are {', '.join(self.names()) or 'none'}"
             raise DatabaseError(f"the flow has no data source {name}{hint}", NO_SUCH_SOURCE)
         if name not in self._urls:
@@ -128,7 +128,7 @@ class Databases:
     def take_care(self, careful: bool) -> None:
         """Whether statements that fail must leave what was done before them as it was, or may spoil the unit of work.
 
-        The latter is for whoever looks whether it is `spoilt`, and then does all of it again with care.
+        A caller that says False has to check `spoilt` afterwards, and repeat the unit of work with care if it is.
         """
         careful = careful or self._ended
         if careful != self._careful:

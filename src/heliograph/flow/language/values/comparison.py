@@ -17,7 +17,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
-from heliograph.common.like_pattern import matcher
+from heliograph.common.like_pattern import like_matcher
 from heliograph.flow.errors import BAD_ARGUMENT, INCOMPATIBLE_TYPES, ExpressionError
 from heliograph.flow.language.values.bits import Bits
 from heliograph.flow.language.values.literals import FROM_TEXT, to_interval
@@ -122,7 +122,7 @@ def like(value: Any, pattern: Any, escape: Any = "\\") -> bool | None:
 def _like_matcher(pattern: str, escape: str) -> Callable[[str], bool]:
     if len(escape) != 1:
         raise ExpressionError(BAD_ARGUMENT, f"ESCAPE takes one character, not '{escape}'", (escape,))
-    return matcher(pattern, escape)
+    return like_matcher(pattern, escape)
 
 
 def is_null(value: Any) -> bool:

@@ -12,7 +12,7 @@ from contextlib import suppress
 import pytest
 
 from certificates import Authority
-from heliograph.common.network_errors import sentence
+from heliograph.common.network_errors import network_error_text
 
 
 def failure(action: Callable[[], object]) -> Exception:
@@ -23,30 +23,35 @@ def failure(action: Callable[[], object]) -> Exception:
 
 def test_nobody_listens() -> None:
     told = "connection refused: nothing listens on 127.0.0.1:1"
-    assert sentence(failure(lambda: socket.create_connection(("127.0.0.1", 1))), "127.0.0.1:1") == told
+    assert network_error_text(failure(lambda: socket.create_connection(("127.0.0.1", 1))), "127.0.0.1:1") == told
     error = failure(lambda: urllib.request.urlopen("http://127.0.0.1:1/"))
     assert isinstance(error, urllib.error.URLError)
-    assert sentence(error, "127.0.0.1:1") == told
+    assert network_error_text(error, "127.0.0.1:1") == told
 
 
 def test_a_name_with_several_addresses() -> None:
     error = OSError(
         "Multiple exceptions: [Errno 111] Connect call failed ('::1', 1, 0, 0), [Errno 111] Connect call ..."
     )
-    assert sentence(error, "localhost:1") == "connection refused: nothing listens on localhost:1"
+    assert network_error_text(error, "localhost:1") == "connection refused: nothing listens on localhost:1"
 
 
 def test_a_name_that_is_none() -> None:
     error = failure(lambda: socket.create_connection(("no-such-host.invalid", 1883)))
-    assert sentence(error, "no-such-host.invalid:1883").startswith("there is no host of the name in no-such-host.inv")
+    assert network_error_text(error, "no-such-host.invalid:1883").startswith(
+        "there is no host of the name in no-such-host.inv"
+    )
 
 
 def test_others() -> None:
-    assert sentence(TimeoutError(), "a:1") == "a:1 did not answer in time"
-    assert sentence(ConnectionResetError(104, "Connection reset by peer"), "a:1") == "the other side cut the connection"
-    assert sentence(OSError(23, "x"), "a:1") == "too many open files in system"
-    assert sentence(ConnectionError("the answer ends early"), "a:1") == "the answer ends early"
-    assert sentence(ConnectionError(), "a:1") == "ConnectionError"
+    assert network_error_text(TimeoutError(), "a:1") == "a:1 did not answer in time"
+    assert (
+        network_error_text(ConnectionResetError(104, "Connection reset by peer"), "a:1")
+        == "the other side cut the connection"
+    )
+    assert network_error_text(OSError(23, "x"), "a:1") == "too many open files in system"
+    assert network_error_text(ConnectionError("the answer ends early"), "a:1") == "the answer ends early"
+    assert network_error_text(ConnectionError(), "a:1") == "ConnectionError"
 
 
 def handshake(serve: Callable[[socket.socket], object], context: ssl.SSLContext) -> str:
@@ -63,7 +68,7 @@ def handshake(serve: Callable[[socket.socket], object], context: ssl.SSLContext)
         with socket.create_connection(listening.getsockname()) as plain:
             error = failure(lambda: context.wrap_socket(plain, server_hostname="localhost"))
         thread.join()
-    return sentence(error, "localhost:1")
+    return network_error_text(error, "localhost:1")
 
 
 def test_a_server_without_tls() -> None:
@@ -89,4 +94,4 @@ def test_a_certificate_of_nobody_we_know(authority: Authority) -> None:
                 return error
         raise AssertionError("the certificate was accepted")
 
-    assert sentence(asyncio.run(attempt()), "a:1").startswith("certificate not accepted: ")
+    assert network_error_text(asyncio.run(attempt()), "a:1").startswith("certificate not accepted: ")

@@ -99,7 +99,7 @@ def test_headers_are_set_by_sending(memory):
     assert found.absolute_expiry_time == found.creation_time + 60_000
     assert found.message_id == message.message_id
     assert found.message_id.startswith("ID:")
-    assert message.destination == core.place
+    assert message.destination == core.destination
 
 
 def test_messages_are_persistent_unless_asked_otherwise(memory):
@@ -111,8 +111,8 @@ def test_messages_are_persistent_unless_asked_otherwise(memory):
 
 def test_a_message_may_leave_persistence_and_priority_to_the_queue(memory):
     core = producer(memory, session(memory), persistent=None, priority=None)
-    for manner in ({}, {"priority": 4}, {"priority": 5}, {"persistent": True}, {"ttl": 9}):
-        memory.finish(send(core, "m", **manner))
+    for options in ({}, {"priority": 4}, {"priority": 5}, {"persistent": True}, {"ttl": 9}):
+        memory.finish(send(core, "m", **options))
     seen = [peek(payload) for payload in memory.broker.queues["q"]]
     assert [(one.durable, one.priority) for one in seen] == [
         (None, None),
@@ -140,11 +140,11 @@ def test_a_delay_that_the_server_would_ignore_is_refused():
         send(core, "later", delay=5)
 
 
-@pytest.mark.parametrize("manner", [{"priority": 10}, {"ttl": 0}, {"delay": -1}, {"colour": "red"}])
-def test_a_manner_that_makes_no_sense_is_refused(memory, manner):
+@pytest.mark.parametrize("options", [{"priority": 10}, {"ttl": 0}, {"delay": -1}, {"colour": "red"}])
+def test_options_that_make_no_sense_are_refused(memory, options):
     core = producer(memory, session(memory))
     with pytest.raises(Problem):
-        send(core, "m", **manner)
+        send(core, "m", **options)
 
 
 def test_a_producer_without_destination_sends_anywhere_over_one_link(memory):

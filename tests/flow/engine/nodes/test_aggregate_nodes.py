@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from heliograph.flow.engine.aggregation_store import SqliteAggregationStore
 from heliograph.flow.engine.compiled_flow import CompiledFlow, compile_flow
 from heliograph.flow.engine.outcome import Outcome, Put, Result
 from heliograph.flow.engine.run import Resources
-from heliograph.flow.engine.sqlite_aggregation import SqliteAggregationStore
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.loading.flow_loading import load_flow
 from small_flows import write_flow

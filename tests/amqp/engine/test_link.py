@@ -1,156 +1,68 @@
-"""Sessions and links between two engines: what each side sees when nobody breaks the rules."""
+"""Links from attach to detach, as two engines and as raw frames."""
 
 import pytest
 
 from amqp.pair import Linked, Pair
+from amqp.raw import attach_receiver, attach_sender, begun, sending
 from heliograph.amqp import (
+    Accepted,
     Attached,
     Begun,
-    Closed,
     Coordinator,
-    Credentials,
     Detached,
-    Ended,
     Error,
     Opened,
-    Options,
     Sender,
     Source,
     Target,
     Transfers,
 )
-from heliograph.amqp.codec.performatives import Durability, ReceiverSettleMode, SenderSettleMode
+from heliograph.amqp.codec.encoding import encode
+from heliograph.amqp.codec.frames import amqp_frame
+from heliograph.amqp.codec.performatives import (
+    Attach,
+    Detach,
+    Durability,
+    ReceiverSettleMode,
+    SenderSettleMode,
+    Transfer,
+)
 from heliograph.amqp.codec.values import Described, ULong
-from heliograph.errors import Problem
 
 
-def payloads(side):
-    return [one.payload for event in side.of(Transfers) for one in event.deliveries]
-
-
-def test_open_carries_what_each_side_says_of_itself():
-    pair = Pair(
-        Options(
-            "client",
-            hostname="vhost",
-            desired_capabilities=("a", "b"),
-            properties={"product": "x"},
-            credentials=Credentials("ANONYMOUS"),
-        ),
-        Options("server", offered_capabilities=("a",), max_frame_size=4096, channel_max=3, idle_timeout=10_000),
-    )
-    pair.client.connection.open()
-    pair.run()
-    seen = pair.server.last(Opened).open
-    assert (seen.hostname, seen.desired_capabilities, seen.properties) == ("vhost", ("a", "b"), {"product": "x"})
-    answer = pair.client.last(Opened).open
-    assert (answer.offered_capabilities, answer.max_frame_size, answer.channel_max) == (("a",), 4096, 3)
-    assert answer.idle_time_out == 5000
-
-
-def test_a_server_may_answer_an_open_with_properties_of_its_own():
-    pair = Pair()
-    pair.server.answers[Opened] = lambda _: pair.server.connection.open(
-        properties={"k": 1}, offered_capabilities=("z",)
-    )
-    pair.client.connection.open()
-    pair.run()
-    answer = pair.client.last(Opened).open
-    assert (answer.properties, answer.offered_capabilities) == ({"k": 1}, ("z",))
-
-
-def test_a_server_may_answer_an_open_late_and_everything_else_waits_for_it():
-    pair = Pair()
-    pair.server.answers[Opened] = lambda _: None
-    pair.client.connection.open()
-    pair.client.connection.begin().attach_sender("to", Target("q"))
-    pair.run()
-    assert not pair.client.events
-    pair.server.connection.open()
-    pair.run()
-    assert [type(event) for event in pair.client.events] == [Opened, Begun, Attached]
-
-
-def test_a_refused_connection_is_opened_with_a_hint_and_closed():
-    pair = Pair()
-    redirect = Error("amqp:connection:redirect", None, {"network-host": "elsewhere", "port": 5672})
-    pair.server.answers[Opened] = lambda _: pair.server.connection.close(redirect)
-    pair.client.connection.open()
-    pair.client.connection.begin()
-    pair.run()
-    assert pair.client.last(Opened).open.properties == {"amqp:connection-establishment-failed": True}
-    assert pair.client.last(Closed).error == redirect
-    assert pair.server.of(Closed) == [Closed(None)]
-
-
-def test_closing_is_answered_and_ends_everything():
+def test_delivery_counts_wrap():
     pair = Linked()
-    pair.client.connection.close(Error("amqp:connection:forced", "bye"))
+    pair.producer.delivery_count = pair.consumer.delivery_count = (1 << 32) - 2
+    pair.consumer.flow(5)
     pair.run()
-    assert pair.server.last(Closed).error == Error("amqp:connection:forced", "bye")
-    assert pair.client.last(Closed).error is None
-    for link in (pair.sender, pair.receiver, pair.consumer, pair.producer):
-        assert link.gone
-    pair.sender.send([b"into the void"])
-    pair.session.end()
+    assert pair.producer.credit == 5
+    pair.producer.send([b"x"] * 4)
+    pair.run()
+    pair.consumer.flow(5, drain=True)
+    pair.run()
+    pair.producer.drained()
+    pair.run()
+    assert pair.consumer.credit == 0
+    assert pair.consumer.delivery_count == pair.producer.delivery_count == 7
+
+
+@pytest.mark.parametrize("call", ["send", "drained", "offer", "settle", "flow", "settle_receiver"])
+def test_calls_on_a_link_that_the_peer_has_left_do_nothing(call):
+    pair = Linked()
+    pair.give_credit(5)
+    pair.server.answers[Detached] = lambda _: None
     pair.sender.detach()
-    assert not pair.client.take_output()
-
-
-def test_many_sessions_and_links():
-    pair = Pair()
-    pair.client.connection.open()
-    sessions = [pair.client.connection.begin() for _ in range(20)]
-    links = [session.attach_sender(f"{n}-{k}", Target("q")) for n, session in enumerate(sessions) for k in range(10)]
+    pair.consumer.detach()
     pair.run()
-    theirs = [event.link for event in pair.server.of(Attached)]
-    assert len(theirs) == len(links) == 200
-    for link in theirs:
-        link.flow(1)
-    pair.run()
-    for link in links:
-        link.send([link.name.encode()])
-    pair.run()
-    assert sorted(payloads(pair.server)) == sorted(link.name.encode() for link in links)
-    for event in pair.server.of(Transfers):
-        assert event.deliveries[0].payload == event.link.name.encode()
-
-
-def test_ended_sessions_give_their_channels_back():
-    pair = Pair(server=Options("server", channel_max=1))
-    pair.client.connection.open()
-    pair.run()
-    for _ in range(10):
-        session = pair.client.connection.begin()
-        session.attach_sender("to", Target("q"))
-        pair.run()
-        session.end(Error("x:y", "done"))
-        pair.run()
-        assert pair.client.last(Ended).session is session
-        assert pair.server.last(Ended).error == Error("x:y", "done")
-    assert not pair.server.connection.sessions
-    assert not pair.server.connection.names
-
-
-def test_a_client_cannot_begin_more_sessions_than_the_server_allows():
-    pair = Pair(server=Options("server", channel_max=1))
-    pair.client.connection.open()
-    pair.run()
-    pair.client.connection.begin()
-    pair.client.connection.begin()
-    with pytest.raises(Problem, match="2 sessions"):
-        pair.client.connection.begin()
-
-
-def test_a_client_cannot_attach_more_links_than_the_server_allows():
-    pair = Pair(server=Options("server", handle_max=1))
-    pair.client.connection.open()
-    session = pair.client.connection.begin()
-    pair.run()
-    session.attach_sender("1", Target("q"))
-    session.attach_sender("2", Target("q"))
-    with pytest.raises(Problem, match="2 links"):
-        session.attach_sender("3", Target("q"))
+    {
+        "send": lambda: pair.producer.send([b"x"] * 100),
+        "drained": pair.producer.drained,
+        "offer": lambda: pair.producer.offer(1),
+        "settle": lambda: pair.producer.settle(0, 5, Accepted()),
+        "flow": lambda: pair.receiver.flow(5),
+        "settle_receiver": lambda: pair.receiver.settle(0, 5, Accepted()),
+    }[call]()
+    assert pair.server.take_output() == b""
 
 
 def test_attach_carries_termini_modes_properties_and_capabilities():
@@ -237,7 +149,7 @@ def test_a_link_may_be_accepted_later_with_the_credit_that_came_meanwhile():
     link.accept()
     link.send([b"a"])
     pair.run()
-    assert payloads(pair.client) == [b"a"]
+    assert pair.client.payloads() == [b"a"]
 
 
 def test_a_link_that_is_left_before_it_was_accepted_is_gone():
@@ -297,3 +209,37 @@ def test_a_link_of_the_same_name_takes_the_place_of_the_old_one():
     assert again.remote is not None
     assert not again.gone
     assert len(pair.server.of(Detached)) == 1
+
+
+def test_unsettled_state_of_an_earlier_link_is_answered_with_an_empty_map():
+    raw = begun()
+    raw.send(attach_sender(unsettled={b"t": None}, incomplete_unsettled=True))
+    (answer,) = raw.of(Attach)
+    assert answer.unsettled == {}
+    assert answer.incomplete_unsettled is False
+    raw.send(attach_receiver(handle=1))
+    assert raw.of(Attach)[1].unsettled is None
+
+
+def test_a_link_name_attached_again_is_stolen():
+    raw, link = sending()
+    raw.send(attach_sender(handle=1))
+    assert raw.detached() == "amqp:link:stolen"
+    (again,) = [event.link for event in raw.side.of(Attached) if event.link is not link]
+    again.flow(1)
+    raw.send(Detach(0), Transfer(1, 0, b"t"), payload=b"x")
+    assert raw.side.last(Transfers).link is again
+    assert len(raw.side.of(Detached)) == 1
+
+
+def test_an_attach_with_a_terminus_of_another_kind_closes_the_connection():
+    raw = begun()
+    broken = Described(ULong(0x12), ["n", encode(0), False])
+    raw.feed(amqp_frame(0, encode(broken)))
+    assert raw.closed() == "amqp:invalid-field"
+
+
+def test_a_source_with_an_address_that_is_no_text_is_passed_on():
+    raw = begun()
+    raw.send(Attach("n", 0, True, source=Source(address=5), target=Target()))  # type: ignore[arg-type]
+    assert raw.side.last(Attached).link.source.address == 5
