@@ -3,9 +3,9 @@
 from types import TracebackType
 from typing import Self
 
+from configurations import BOTH
 from heliograph.client import Message, connect
 from heliograph.client.management import management
-from running import BOTH
 
 CONFIG = f"""{BOTH}
 [[stream]]
