@@ -15,7 +15,7 @@ partitions = 2
 """
 
 
-class Desk:
+class QueueAdmin:
     """A client of the server."""
 
     def __init__(self, url: str) -> None:

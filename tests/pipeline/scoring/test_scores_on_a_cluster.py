@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.cluster import Cluster
-from pipeline.measurements.made_runs import row, steady
+from pipeline.scoring.made_runs import row, steady
 
 SCORE = """
 import json, sys

@@ -14,7 +14,7 @@ from heliograph.cli.main import main
 from heliograph.errors import Problem
 from heliograph.pipeline.scoring import compare
 from heliograph.pipeline.scoring.ratios import quantile
-from pipeline.measurements.made_runs import BEGAN
+from pipeline.scoring.made_runs import BEGAN
 
 NOISE = (1.0, 1.03, 0.97, 1.01, 0.98)
 

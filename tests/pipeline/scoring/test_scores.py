@@ -14,7 +14,7 @@ from heliograph.lab.probes.probe import Sample
 from heliograph.lab.raw.run_files import add_samples
 from heliograph.pipeline.scoring import score_runs, scoring
 from heliograph.pipeline.scoring.latencies import PERCENTILES
-from pipeline.measurements.made_runs import Made, row, rows, steady
+from pipeline.scoring.made_runs import Made, row, rows, steady
 
 RANDOM = np.random.default_rng(20)
 GROUPS = {"small": 900, "large": 40_000}
