@@ -159,12 +159,9 @@ def _singular(context: Context, node: syntax.Call) -> Code:
 
 def _list(context: Context, node: syntax.Expression) -> str:
     """A list; a field reference without [] counts as the list of what it finds."""
-    if (
-        isinstance(node, syntax.FieldReference)
-        and not path_compiling.is_list(node)
-        and path_compiling.is_path(context, node)
-    ):
-        return f"{context.use('siblings')}({path_compiling.element(context, node).text})"
+    field = path_compiling.single_field(context, node)
+    if field is not None:
+        return f"{context.use('siblings')}({path_compiling.element(context, field).text})"
     return as_list(context, node)
 
 

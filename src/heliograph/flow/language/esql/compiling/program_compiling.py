@@ -384,14 +384,7 @@ class FilterExpression:
         environment = Environment("FILTER", "expression", file or "expression", {}, text.split("\n"))
         context = Context(unit, environment, frame, Scope(), GENERATORS)
         node = parse_expression(text, file)
-        if (
-            isinstance(node, syntax.FieldReference)
-            and path_compiling.is_path(context, node)
-            and not path_compiling.is_list(node)
-        ):
-            code = path_compiling.element(context, node)
-        else:
-            code = context.any(node)
+        code = assignments.source(context, node)
         context.emit(f"return {code.text}")
         unit.insert(0, ["def expression(ev, own=None):", *_roots(frame)])
         self.source, self._places, namespace = _load(unit)
