@@ -5,7 +5,7 @@ from typing import Any
 
 from heliograph.flow.errors import EsqlMistake
 from heliograph.flow.language.esql import syntax
-from heliograph.flow.language.esql.builtin_functions import FUNCTIONS, YIELDING
+from heliograph.flow.language.esql.builtin_functions import FUNCTIONS, OVERRIDABLE
 from heliograph.flow.language.esql.checking.scopes import Library, Scope, Variable
 from heliograph.flow.language.esql.names import (
     BROKER_PROPERTIES,
@@ -285,7 +285,7 @@ class ExpressionChecker:
             return None
         routine = self._library.routine(node.schema, node.name) if node.schema else scope.routine(node.name)
         routine = routine or (None if node.schema else self._library.routine_on_path(node.name))
-        if routine is None and not node.schema and node.name.upper() in YIELDING:
+        if routine is None and not node.schema and node.name.upper() in OVERRIDABLE:
             self._count(node, FUNCTIONS[node.name.upper()].least, FUNCTIONS[node.name.upper()].most)
             return None
         if routine is None:

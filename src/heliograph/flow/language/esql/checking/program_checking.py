@@ -11,7 +11,7 @@ from typing import Any
 
 from heliograph.flow.errors import EsqlMistake
 from heliograph.flow.language.esql import syntax
-from heliograph.flow.language.esql.builtin_functions import FUNCTIONS, WITHOUT_PARENTHESES, YIELDING
+from heliograph.flow.language.esql.builtin_functions import FUNCTIONS, OVERRIDABLE, WITHOUT_PARENTHESES
 from heliograph.flow.language.esql.checking.expression_checking import (
     OTHER_LANGUAGES,
     ExpressionChecker,
@@ -368,7 +368,7 @@ def _check_holder(holder: syntax.Program | syntax.Module, scope: Scope, checker:
 
 
 def _check_routine(routine: syntax.Routine, scope: Scope, checker: StatementChecker) -> None:
-    if routine.name.upper() in FUNCTIONS and routine.name.upper() not in YIELDING:
+    if routine.name.upper() in FUNCTIONS and routine.name.upper() not in OVERRIDABLE:
         checker.report(routine.at, f"{routine.name} is a function of the language: a routine needs another name")
     if routine.language in OTHER_LANGUAGES:
         checker.warn(routine.at, f"routines in {routine.language} cannot run here; a Python node can do their work")

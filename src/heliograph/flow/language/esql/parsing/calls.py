@@ -9,9 +9,9 @@ from heliograph.flow.language.esql.builtin_functions import (
     BITSTREAM_CLAUSES,
     EXTRACTS,
     FUNCTIONS,
+    OVERRIDABLE,
     ROUNDINGS,
     WITHOUT_PARENTHESES,
-    YIELDING,
 )
 from heliograph.flow.language.esql.parsing.cursor import PathParser
 from heliograph.flow.language.esql.parsing.lexer import Token, TokenKind
@@ -201,7 +201,7 @@ class CallParser(PathParser):
             raise self.failure(f"expected an operator or the end of the expression, found {self.token}")
         *schema, name = names
         arguments = self.arguments(name)
-        known = start.upper in FUNCTIONS and start.upper not in YIELDING
+        known = start.upper in FUNCTIONS and start.upper not in OVERRIDABLE
         built_in = not schema and start.kind is TokenKind.WORD and known
         return syntax.Call(
             name.upper() if built_in else name, arguments, schema=tuple(schema), built_in=built_in, at=start.at

@@ -14,7 +14,8 @@ from heliograph.flow.language.esql.parsing.lexer import Token, TokenKind
 from heliograph.flow.language.values.literals import MIN_INTEGER
 
 MOST_HEIGHT = 150
-"""How high the tree of an expression may be: operators in a row count too. Whoever walks the tree may recurse."""
+"""The greatest height of the tree of an expression. Checking and compiling recurse into the tree, so it has a limit;
+operators in a row count, too."""
 
 _OR, _AND, _COMPARISON, _SUM, _JOIN, _PRODUCT = range(1, 7)
 _STRENGTHS = (
@@ -39,7 +40,7 @@ class ExpressionParser(CallParser):
     def __init__(self, text: str, file: str) -> None:
         super().__init__(text, file)
         self._height = 0
-        """Of the highest expression since somebody set it to 0."""
+        """Of the highest expression since this was set to 0."""
         self._words: dict[str, Callable[[], syntax.Expression | None]] = {
             "CASE": self._case,
             "SELECT": self._select,
