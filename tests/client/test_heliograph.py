@@ -18,17 +18,10 @@ from heliograph.client.errors import (
     ResourceLimit,
     TransactionRolledBack,
 )
-from running import RunningServer, servers
+from running import BOTH, RunningServer, servers
 
 PATIENCE = 20.0
-CONFIG = """
-[[listener]]
-protocol = "amqp"
-port = 0
-[[listener]]
-port = 0
-[http]
-port = 0
+CONFIG = f"""{BOTH}
 [[queue]]
 name = "small"
 max_depth = 3

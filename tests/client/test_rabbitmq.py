@@ -9,6 +9,7 @@ import pytest
 import rabbitmq
 from heliograph.client import Message, aio, connect
 from heliograph.client.errors import InvalidDestination, MessagingProblem, SecurityError
+from running import BOTH
 
 pytestmark = [
     pytest.mark.skipif(not rabbitmq.installed(), reason="there is no RabbitMQ; Debian's package is rabbitmq-server"),
@@ -46,12 +47,7 @@ def test_a_session_that_is_ended_for_an_attach_says_so_at_once(url, attach):
             session.producer("/queue/after")
 
 
-BACK = """
-[[listener]]
-protocol = "amqp"
-port = 0
-[http]
-port = 0
+BACK = f"""{BOTH}
 [[queue]]
 name = "back"
 """

@@ -4,15 +4,10 @@ import pytest
 
 from heliograph.client import Message, Queue, connect, encoded
 from heliograph.client.errors import InvalidDestination, ResourceLimit
-from running import servers
+from running import BOTH, servers
 
 PATIENCE = 20.0
-CONFIG = """
-[[listener]]
-protocol = "amqp"
-port = 0
-[http]
-port = 0
+CONFIG = f"""{BOTH}
 [[queue]]
 name = "small"
 max_depth = 3
