@@ -7,9 +7,9 @@ import time
 import pytest
 
 import rabbitmq
+from configurations import AMQP
 from heliograph.client import Message, aio, connect
 from heliograph.client.errors import InvalidDestination, MessagingProblem, SecurityError
-from running import BOTH
 
 pytestmark = [
     pytest.mark.skipif(not rabbitmq.installed(), reason="there is no RabbitMQ; Debian's package is rabbitmq-server"),
@@ -47,7 +47,7 @@ def test_a_session_that_is_ended_for_an_attach_says_so_at_once(url, attach):
             session.producer("/queue/after")
 
 
-BACK = f"""{BOTH}
+BACK = f"""{AMQP}
 [[queue]]
 name = "back"
 """

@@ -2,12 +2,13 @@
 
 import pytest
 
+from configurations import AMQP
 from heliograph.client import Message, Queue, connect, encoded
 from heliograph.client.errors import InvalidDestination, ResourceLimit
-from running import BOTH, servers
+from running import servers
 
 PATIENCE = 20.0
-CONFIG = f"""{BOTH}
+CONFIG = f"""{AMQP}
 [[queue]]
 name = "small"
 max_depth = 3
