@@ -9,7 +9,7 @@ from heliograph.lab.flows import node_red
 from heliograph.lab.flows.flow_rows import FULL, QUICK, Row, chosen_cases, measure_all, rows_of
 from heliograph.lab.flows.node_red import OURS, PeerRow
 from heliograph.lab.machine import describe, describe_disk, disk_line, on_core, split_cores
-from heliograph.lab.text_table import TextTable, figure, noise, times
+from heliograph.lab.text_table import TextTable, figure, goals_text, noise, times
 
 GOAL = 10.0
 """How many times the published rate of one instance we want."""
@@ -180,9 +180,7 @@ def measure_flows(patterns: Sequence[str], results: Path | None, *, quick: bool,
             print(line(row), flush=True)
     print(f"\n{LEGEND}\n{PARALLEL_LEGEND}")
     short = shortfalls(rows)
-    print("\nFalls short:" if short else "\nAll goals are met.")
-    for text in short:
-        print(f"- {text}")
+    print(goals_text(short))
     if markdown:
         print("\n" + as_markdown(rows))
     if results is not None:

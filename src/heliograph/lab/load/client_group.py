@@ -216,6 +216,12 @@ class ClientGroup(ABC):
         receiver.take_one(group, sender, sequence, self._faults)
         return True
 
+    def returned(self, client: int, receiver: Receiver) -> int:
+        """How many of a client's own messages have come back to it."""
+        topics = self.group.topics
+        first = client * topics
+        return sum(receiver.highest(self.index, first + topic) for topic in range(topics))
+
     def _known(self, group: int, sender: int, due: int) -> bool:
         return due >= self.epoch and sender < self._streams.get(group, 0)
 

@@ -114,6 +114,15 @@ class Column:
         return f"{self.title} ({self.unit})" if self.unit else self.title
 
 
+def columns(kind: str, **titles: str) -> tuple[Column, ...]:
+    """Columns of one kind: titles by key."""
+    return tuple(Column(key, title, kind) for key, title in titles.items())
+
+
+NAMED = (Column("name", "Name"), Column("target", "Target"))
+"""The first columns of most tables: a scenario with its variant, and a target."""
+
+
 @dataclass(frozen=True)
 class Table:
     """Rows of exact values. `group` is the key that parts the rows; `otherwise` says why there are no rows.

@@ -14,7 +14,7 @@ from heliograph.lab.machine import Cores, describe, describe_disk, disk_line, on
 from heliograph.lab.spark import alerts, job_cases, source_case
 from heliograph.lab.spark.site import CORES, SparkSite, spark_site
 from heliograph.lab.spark.spark_rows import FULL, QUICK, Effort, Row, shortfalls
-from heliograph.lab.text_table import TextTable, figure, noise
+from heliograph.lab.text_table import TextTable, figure, goals_text, noise
 
 TABLE = TextTable(
     (
@@ -143,9 +143,7 @@ def measure_pipelines(names: Sequence[str], results: Path | None, *, quick: bool
                 print(steps(row), flush=True)
     print(f"\n{LEGEND}\n{time.monotonic() - started:.0f} s in all.")
     short = shortfalls(rows)
-    print("\nFalls short:" if short else "\nAll goals are met.")
-    for text in short:
-        print(f"- {text}")
+    print(goals_text(short))
     if results is not None:
         found = {"rows": [as_data(row) for row in rows], "falls_short": short}
         results.write_text(json.dumps({"machine": machine, "disk": disk, "spark": spark, **found}, indent=1), "utf-8")

@@ -1,6 +1,5 @@
 """A broker process for one measurement: fresh, on free ports, on a core of its own where there are two."""
 
-import os
 import random
 import signal
 import socket
@@ -14,7 +13,6 @@ from pathlib import Path
 
 import psutil
 
-import heliograph
 from heliograph.common import process_end
 from heliograph.lab.errors import BrokerGone
 from heliograph.lab.load.client_loop import ClientLoop, give_up
@@ -25,6 +23,7 @@ from heliograph.lab.probes.broker_meter import Meter, Reading, before_start
 from heliograph.lab.probes.process_probe import descendants
 from heliograph.lab.targets.requirements import Demand, Door, Layout, Way
 from heliograph.lab.targets.target import Listener, Setup, Statistics, Target, make_certificate
+from heliograph.lab.worker_process import source_environment
 
 START_SECONDS = 120.0  # a broker may have a million messages to recover before it listens
 STOP_SECONDS = 5.0
@@ -202,12 +201,6 @@ def serving(target: Target, core: int | None, wanted: Demand, *, pages: bool = F
             yield broker
         finally:
             broker.stop()
-
-
-def source_environment() -> dict[str, str]:
-    """Ours must be the code that measures, not another copy that is installed: a relative PYTHONPATH would not do."""
-    paths = [str(Path(heliograph.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
-    return os.environ | {"PYTHONPATH": os.pathsep.join(path for path in paths if path)}
 
 
 def _free_ports(count: int) -> list[int]:

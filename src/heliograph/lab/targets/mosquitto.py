@@ -1,10 +1,8 @@
 """Eclipse Mosquitto as a system under test, with its statistics below $SYS."""
 
 import os
-import re
 import shutil
 import signal
-import subprocess
 from contextlib import suppress
 from typing import Any
 
@@ -14,7 +12,7 @@ from heliograph.lab.load.mqtt.client import MqttClientGroup
 from heliograph.lab.load.mqtt.connection import MqttConnection
 from heliograph.lab.load.plan import Address, Group, Plan
 from heliograph.lab.machine import HOST
-from heliograph.lab.targets.target import Figure, Listener, Setup, Statistics, Target
+from heliograph.lab.targets.target import Figure, Listener, Setup, Statistics, Target, program_version
 from heliograph.mqtt import Packet, Publish
 
 # It publishes what has changed, once in each of its intervals.
@@ -92,11 +90,7 @@ class Mosquitto(Target):
 
     def version(self) -> str | None:
         """Its help starts with `mosquitto version 2.0.11`."""
-        if self._program is None:
-            return None
-        text = subprocess.run([self._program, "-h"], capture_output=True, text=True, check=False).stdout
-        found = re.search(r"mosquitto version (\S+)", text)
-        return found[1] if found else "unknown"
+        return program_version(self._program, "-h", r"mosquitto version (\S+)")
 
     def command(self, setup: Setup) -> list[str]:
         """No limits, no files (but for durable cases), no log.

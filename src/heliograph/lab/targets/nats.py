@@ -1,15 +1,13 @@
 """NATS as a system under test: one server with JetStream, which its MQTT needs, and its monitoring page."""
 
 import json
-import re
 import shutil
-import subprocess
 import sys
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
 from heliograph.lab.machine import HOST
-from heliograph.lab.targets.target import Figure, Setup, Statistics, Target
+from heliograph.lab.targets.target import Figure, Setup, Statistics, Target, program_version
 
 _PATIENCE = 2.0
 _METRICS = {
@@ -62,11 +60,7 @@ class Nats(Target):
 
     def version(self) -> str | None:
         """It says `nats-server: v2.15.1`."""
-        if self._program is None:
-            return None
-        text = subprocess.run([self._program, "--version"], capture_output=True, text=True, check=False).stdout
-        found = re.search(r"v(\d\S+)", text)
-        return found[1] if found else "unknown"
+        return program_version(self._program, "--version", r"v(\d\S+)")
 
     def command(self, setup: Setup) -> list[str]:
         """No log; its own clients' port, which nobody uses, is a spare one."""

@@ -1,5 +1,6 @@
 """The interface of a broker that this machine may have: subclass `Target`, and list it in `target_catalogue`."""
 
+import re
 import shutil
 import signal
 import subprocess
@@ -144,3 +145,12 @@ class Target(ABC):
     def statistics(self, setup: Setup) -> Statistics | None:
         """Where its own figures can be read while it runs; None if it has none that are cheap."""
         return None
+
+
+def program_version(program: str | None, option: str, pattern: str) -> str | None:
+    """The version that a program prints when it is called with this option; None when there is no such program."""
+    if program is None:
+        return None
+    text = subprocess.run([program, option], capture_output=True, text=True, check=False).stdout
+    found = re.search(pattern, text)
+    return found[1] if found else "unknown"

@@ -239,10 +239,7 @@ class AmqpLoadClient(AmqpConnection):
         if self.client_group.group.role == "request":
             return self.count - max(self._answered, self._forgiven)
         assert self._receiver is not None
-        topics = self.client_group.group.topics
-        first = self.client * topics
-        back = sum(self._receiver.highest(self.client_group.index, first + topic) for topic in range(topics))
-        return self.count - max(back, self._forgiven)
+        return self.count - max(self.client_group.returned(self.client, self._receiver), self._forgiven)
 
     def forgive(self) -> None:
         """Do not wait any longer for own messages that have not come back: they may be lost."""

@@ -224,10 +224,7 @@ class MqttLoadClient(MqttConnection):
     def unanswered(self) -> int:
         """Own messages that have not come back, where that limits what is sent."""
         assert self._receiver is not None
-        topics = self.client_group.group.topics
-        first = self.client * topics
-        answered = sum(self._receiver.highest(self.client_group.index, first + topic) for topic in range(topics))
-        return self.count - max(answered, self._forgiven)
+        return self.count - max(self.client_group.returned(self.client, self._receiver), self._forgiven)
 
     def forgive(self) -> None:
         """Do not wait any longer for own messages that have not come back: they may be lost."""

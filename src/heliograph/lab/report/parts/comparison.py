@@ -6,7 +6,7 @@ from heliograph.lab.report.charts.chart import Axis, Interval, IntervalChart
 from heliograph.lab.report.document import Section
 from heliograph.lab.report.report_cases import Case
 from heliograph.lab.report.results import Results
-from heliograph.lab.report.table import Column, Row, Table
+from heliograph.lab.report.table import Column, Row, Table, columns
 
 METRICS = {
     "sent_rate": "messages sent/s",
@@ -30,9 +30,7 @@ _COLUMNS = (
     Column("a_median", "A, median", "rate"),
     Column("b", "B"),
     Column("b_median", "B, median", "rate"),
-    Column("ratio", "Ratio", "ratio"),
-    Column("low", "from", "ratio"),
-    Column("high", "to", "ratio"),
+    *columns("ratio", ratio="Ratio", low="from", high="to"),
     Column("verdict", "Verdict"),
 )
 _COLOURS = {"A better": 0, "B better": 1}

@@ -8,11 +8,10 @@ from heliograph.lab.report.charts.chart import Axis, Bar, BarChart
 from heliograph.lab.report.document import Section
 from heliograph.lab.report.report_cases import Case
 from heliograph.lab.report.results import Results
-from heliograph.lab.report.table import Column, Row, Table
+from heliograph.lab.report.table import NAMED, Column, Row, Table, columns
 
 _KEYS = (
-    Column("server_cpu_cores", "System, cores", "number"),
-    Column("generator_cpu_cores", "Generator, cores", "number"),
+    *columns("number", server_cpu_cores="System, cores", generator_cpu_cores="Generator, cores"),
     Column("busiest_core_percent", "Busiest core", "percent"),
     Column("server_cpu_ms_per_message", "CPU per message", "ms"),
     Column("rss_bytes", "Memory", "bytes"),
@@ -20,14 +19,11 @@ _KEYS = (
     Column("context_switches_per_message", "Switches/message", "number"),
     Column("disk_bytes_per_message", "Disk/message", "bytes"),
     Column("watts", "Watts", "number"),
-    Column("messages_per_watt", "Messages/W", "rate"),
-    Column("messages_per_unit", "Messages/s/U", "rate"),
+    *columns("rate", messages_per_watt="Messages/W", messages_per_unit="Messages/s/U"),
 )
 _LIMITS = (
-    Column("name", "Name"),
-    Column("target", "Target"),
-    Column("bottleneck", "Bottleneck"),
-    Column("evidence", "Evidence"),
+    *NAMED,
+    *columns("text", bottleneck="Bottleneck", evidence="Evidence"),
 )
 _MOST_GROUPS = 8  # groups of bars in one chart; more would not fit a screen
 _COLOURS = (3, 5)  # those of targets come first in the palette and mean something else
@@ -36,8 +32,7 @@ _COLOURS = (3, 5)  # those of targets come first in the palette and mean somethi
 def costs(results: Results, cases: Sequence[Case]) -> Section:
     """Costs of every case, and a chart of the CPU."""
     rows = [_row(case) for case in cases if case.measures.costs]
-    named = (Column("name", "Name"), Column("target", "Target"), *_KEYS)
-    table = Table("costs", "CPU, memory and energy", named, tuple(rows), results.absent("costs"))
+    table = Table("costs", "CPU, memory and energy", (*NAMED, *_KEYS), tuple(rows), results.absent("costs"))
     return Section("costs", "CPU, memory and energy", charts=tuple(_charts(cases)), tables=(table,))
 
 

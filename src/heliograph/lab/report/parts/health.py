@@ -6,30 +6,29 @@ from heliograph.lab.report.document import Section
 from heliograph.lab.report.parts.comparison import METRICS
 from heliograph.lab.report.report_cases import Case
 from heliograph.lab.report.results import Results
-from heliograph.lab.report.table import Column, Row, Table
+from heliograph.lab.report.table import NAMED, Column, Row, Table, columns
 
 _COUNTS = ("sent", "received", "lost", "duplicates", "reordered", "errors")
 _HEALTH = (
-    Column("name", "Name"),
-    Column("target", "Target"),
-    Column("sent", "Sent", "count"),
-    Column("received", "Received", "count"),
-    Column("lost", "Lost", "count"),
-    Column("duplicates", "Twice", "count"),
-    Column("reordered", "Out of order", "count"),
-    Column("errors", "Errors", "count"),
-    Column("high_water", "High-water mark", "count"),
-    Column("published_high_water", "Published high-water mark", "count"),
-    Column("discarded", "Discarded", "count"),
+    *NAMED,
+    *columns(
+        "count",
+        sent="Sent",
+        received="Received",
+        lost="Lost",
+        duplicates="Twice",
+        reordered="Out of order",
+        errors="Errors",
+        high_water="High-water mark",
+        published_high_water="Published high-water mark",
+        discarded="Discarded",
+    ),
 )
 _OUTLIERS = (
-    Column("name", "Name"),
-    Column("target", "Target"),
+    *NAMED,
     Column("second", "Second", "count"),
-    Column("group", "Group"),
-    Column("metric", "Figure"),
-    Column("value", "Value", "rate"),
-    Column("usual", "Usual", "rate"),
+    *columns("text", group="Group", metric="Figure"),
+    *columns("rate", value="Value", usual="Usual"),
 )
 
 

@@ -6,7 +6,7 @@ from heliograph.lab.report.document import Section
 from heliograph.lab.report.measures import is_persistent, requesters, size_of
 from heliograph.lab.report.report_cases import Case
 from heliograph.lab.report.results import Results, Run
-from heliograph.lab.report.table import Column, Row, Table, octets, short
+from heliograph.lab.report.table import Column, Row, Table, columns, octets, short
 from heliograph.lab.scenarios.scenario_terms import SINGLE_THREAD
 
 TYPES = ("Throughput", "Latency", "Connection rate", "Data-center efficiency", "Request/responder", "Message flow")
@@ -17,11 +17,7 @@ _SCORE_COLUMNS = (
     Column("target", "Target", detail="remark"),
     Column("value", "Value", "rate", detail="unit"),
     Column("ingress", "Ingress", "rate"),
-    Column("avg_ms", "AVG", "ms"),
-    Column("p50_ms", "50P", "ms"),
-    Column("p99_ms", "99P", "ms"),
-    Column("max_ms", "MAX", "ms"),
-    Column("stdev_ms", "STDV", "ms"),
+    *columns("ms", avg_ms="AVG", p50_ms="50P", p99_ms="99P", max_ms="MAX", stdev_ms="STDV"),
     Column("published", "Published", "rate", detail="published_unit"),
     Column("scale", "Scale", "number"),
 )
@@ -35,17 +31,20 @@ _SCORE_NOTE = (
 _PERCENTILES = (
     Column("target", "Target", detail="kind"),
     Column("count", "Messages", "rate"),
-    Column("min_ms", "MIN", "ms"),
-    Column("avg_ms", "AVG", "ms"),
-    Column("p50_ms", "50P", "ms"),
-    Column("p75_ms", "75P", "ms"),
-    Column("p90_ms", "90P", "ms"),
-    Column("p95_ms", "95P", "ms"),
-    Column("p99_ms", "99P", "ms"),
-    Column("p999_ms", "99.9P", "ms"),
-    Column("p9999_ms", "99.99P", "ms"),
-    Column("max_ms", "MAX", "ms"),
-    Column("stdev_ms", "STDV", "ms"),
+    *columns(
+        "ms",
+        min_ms="MIN",
+        avg_ms="AVG",
+        p50_ms="50P",
+        p75_ms="75P",
+        p90_ms="90P",
+        p95_ms="95P",
+        p99_ms="99P",
+        p999_ms="99.9P",
+        p9999_ms="99.99P",
+        max_ms="MAX",
+        stdev_ms="STDV",
+    ),
 )
 _REQUEST_COLUMNS = (
     Column("test", "Test", detail="load"),
@@ -68,15 +67,12 @@ _REQUEST_NOTE = (
 _DIRECT = " vs direct: the rate as a share of that of the same test without the extra distance or copy."
 _FLOW_COLUMNS = (
     Column("test", "Test", detail="description"),
-    Column("target", "Target"),
-    Column("persistent", "Persistent"),
+    *columns("text", target="Target", persistent="Persistent"),
     Column("size", "Size", "bytes"),
     Column("rate", "Messages/s", "rate"),
-    Column("cpu_percent", "CPU %", "number"),
-    Column("cpu_ms", "CPU ms/message", "number"),
+    *columns("number", cpu_percent="CPU %", cpu_ms="CPU ms/message"),
     Column("published_rate", "Published messages/s", "rate"),
-    Column("published_cpu_percent", "Published CPU %", "number"),
-    Column("published_cpu_ms", "Published CPU ms/message", "number"),
+    *columns("number", published_cpu_percent="Published CPU %", published_cpu_ms="Published CPU ms/message"),
 )
 _FLOW_NOTE = (
     "CPU % is of all cores of the machine; CPU ms per message is what the system under test used, all its processes "

@@ -8,7 +8,7 @@ from typing import Any
 from heliograph.lab.report.document import Section
 from heliograph.lab.report.report_cases import Case
 from heliograph.lab.report.results import Results, Run
-from heliograph.lab.report.table import Column, Row, Table, octets
+from heliograph.lab.report.table import Column, Row, Table, columns, octets
 
 _FACTS = (Column("fact", "Fact"), Column("value", "Value"))
 _NAMES = {"cpu": "CPU", "cpus": "cores", "memory_mb": "memory", "memory_bytes": "memory"}
@@ -20,12 +20,10 @@ _GROUPS = (
     Column("name", "Name", detail="group"),
     Column("role", "Role"),
     Column("clients", "Clients", "count"),
-    Column("protocol", "Protocol"),
-    Column("transport", "Transport"),
+    *columns("text", protocol="Protocol", transport="Transport"),
     Column("qos", "QoS", "count"),
     Column("rate", "Messages/s", "rate"),
-    Column("size", "Size"),
-    Column("persistent", "Persistent"),
+    *columns("text", size="Size", persistent="Persistent"),
     Column("transaction", "Per commit", "count"),
 )
 _NOTE = "Ports, and folders that were made for a run, differ each time: they are left out."
