@@ -5,13 +5,13 @@ import os
 import pytest
 
 from heliograph.lab.bench import closed_loop
-from heliograph.lab.bench.bench_case import Case, Effort, Outcome, Site
+from heliograph.lab.bench.bench_case import BenchCase, BenchEffort, BenchOutcome, BrokerSite
 from heliograph.lab.bench.connections import AT_ONCE, Idle, Visits
 from heliograph.lab.bench.latency import Latency
 from heliograph.lab.bench.throughput import Throughput
 from heliograph.lab.errors import BrokerGone
 from heliograph.lab.load import Address
-from heliograph.lab.probes.broker_meter import Meter
+from heliograph.lab.probes.broker_meter import BrokerMeter
 from lab.bench.scripted_broker import Script, ScriptedBroker, faithful
 
 ONE_TO_ONE = [Throughput(name=f"qos{qos}", about="", qos=qos, window=40) for qos in (0, 1, 2)]
@@ -25,13 +25,13 @@ SHAPES = [
 ]
 
 
-def measure(case: Case, script: Script = faithful) -> Outcome:
+def measure(case: BenchCase, script: Script = faithful) -> BenchOutcome:
     with ScriptedBroker(script) as broker:
-        return case.measure(Site(Address(broker.port), Meter(os.getpid()), Effort(0.1, 1, 120)))
+        return case.measure(BrokerSite(Address(broker.port), BrokerMeter(os.getpid()), BenchEffort(0.1, 1, 120)))
 
 
-def accounts(outcome: Outcome) -> tuple[int, int, int]:
-    return outcome.lost, outcome.duplicates, outcome.strange
+def accounts(outcome: BenchOutcome) -> tuple[int, int, int]:
+    return outcome.lost, outcome.duplicates, outcome.unexpected
 
 
 @pytest.mark.parametrize("case", SHAPES, ids=lambda case: case.name)
@@ -125,4 +125,4 @@ def test_a_broker_that_is_not_there_is_said_so():
     with ScriptedBroker() as broker:
         pass
     with pytest.raises(BrokerGone, match=str(broker.port)):
-        ONE_TO_ONE[0].measure(Site(Address(broker.port), Meter(os.getpid()), Effort(0.1, 1, 120)))
+        ONE_TO_ONE[0].measure(BrokerSite(Address(broker.port), BrokerMeter(os.getpid()), BenchEffort(0.1, 1, 120)))

@@ -5,10 +5,10 @@ import os
 import pytest
 
 from heliograph.lab.bench import closed_loop
-from heliograph.lab.bench.bench_case import Case, Effort, Outcome, Site
+from heliograph.lab.bench.bench_case import BenchCase, BenchEffort, BenchOutcome, BrokerSite
 from heliograph.lab.bench.queue_cases import PutGet, RoundTrips, TopicFanOut
 from heliograph.lab.load import Address, payloads
-from heliograph.lab.probes.broker_meter import Meter
+from heliograph.lab.probes.broker_meter import BrokerMeter
 from heliograph.lab.targets.requirements import Door
 from lab.bench.scripted_queues import Script, ScriptedQueues, faithful
 
@@ -28,15 +28,17 @@ SHAPES = [
 ]
 
 
-def measure(case: Case, script: Script = faithful, refuse: frozenset[int] = frozenset(), **door: bool) -> Outcome:
+def measure(
+    case: BenchCase, script: Script = faithful, refuse: frozenset[int] = frozenset(), **door: bool
+) -> BenchOutcome:
     with ScriptedQueues(script, refuse) as broker:
         address = Address(broker.port)
-        site = Site(address, Meter(os.getpid()), Effort(0.1, 1, 120), doors=(Door(address, **door),))
+        site = BrokerSite(address, BrokerMeter(os.getpid()), BenchEffort(0.1, 1, 120), doors=(Door(address, **door),))
         return case.measure(site)
 
 
-def accounts(outcome: Outcome) -> tuple[int, int, int]:
-    return outcome.lost, outcome.duplicates, outcome.strange
+def accounts(outcome: BenchOutcome) -> tuple[int, int, int]:
+    return outcome.lost, outcome.duplicates, outcome.unexpected
 
 
 @pytest.fixture(autouse=True)
@@ -109,7 +111,9 @@ def test_a_commit_is_a_unit_of_work_where_the_broker_has_them():
     case = PutGet(name="transacted", about="", commit=10, window=40)
     with ScriptedQueues() as broker:
         address = Address(broker.port)
-        outcome = case.measure(Site(address, Meter(os.getpid()), Effort(0.1, 1, 120), doors=(Door(address),)))
+        outcome = case.measure(
+            BrokerSite(address, BrokerMeter(os.getpid()), BenchEffort(0.1, 1, 120), doors=(Door(address),))
+        )
     assert broker.committed > outcome.sent / 10  # those of the one who puts, and those of the one who gets
     assert outcome.note == ""
 
@@ -124,6 +128,8 @@ def test_a_commit_is_a_confirmed_batch_where_the_broker_has_none_and_that_is_sai
 def test_however_short_an_interval_something_goes_all_the_way_in_it():
     with ScriptedQueues() as broker:
         address = Address(broker.port)
-        outcome = ONE_TO_ONE.measure(Site(address, Meter(os.getpid()), Effort(0.0001, 1, 120), doors=(Door(address),)))
+        outcome = ONE_TO_ONE.measure(
+            BrokerSite(address, BrokerMeter(os.getpid()), BenchEffort(0.0001, 1, 120), doors=(Door(address),))
+        )
     assert outcome.delivered >= 2
     assert outcome.figures

@@ -80,7 +80,7 @@ def test_a_client_that_loses_its_connection_comes_back_and_goes_on() -> None:
     assert sent.errors >= 2
     assert sent.latencies["connect"].count >= 4
     assert sent.sent > 100
-    # The peer had taken what it did not answer any more; what was on its way to a closed socket is gone.
+    # The peer had taken what it did not answer any more; what was in progress to a closed socket is gone.
     assert sent.sent - sent.acknowledged > 0
     assert (received.received, received.duplicates) == (received.expected - received.lost, 0)
     assert received.lost < sent.sent - sent.acknowledged

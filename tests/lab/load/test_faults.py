@@ -58,7 +58,7 @@ def test_a_share_gets_every_message_once_and_doubles_are_found_across_processes(
 def test_measured_latencies_are_the_injected_ones() -> None:
     """The broker keeps messages for a moment, and turns back their clock by a minute.
 
-    So they look as if they had been on their way for a time to which no scheduling of this machine adds a hundredth.
+    So they look as if they had been in flight for a time to which no scheduling of this machine adds a hundredth.
     """
     broker = ScriptedBroker(age=60 * SECOND, delay=0.1)
     outcome = run(broker, Group("echo", "both", 5, destination="t/{client}", rate=500.0))
@@ -112,7 +112,7 @@ def test_connection_bursts_connect_and_drop_again_and_again() -> None:
     assert outcome.groups["bursts"].errors == 0
 
 
-def test_a_client_that_loses_its_connection_comes_back_and_what_was_under_way_is_lost() -> None:
+def test_a_client_that_loses_its_connection_comes_back_and_what_was_in_flight_is_lost() -> None:
     broker = ScriptedBroker(hang_up_at=50)
     senders = Group("senders", "publish", 3, destination="t/{client}", rate=300.0)
     outcome = run(broker, senders, Group("receivers", "consume", 1, filters=("t/+",)), seconds=1.0)

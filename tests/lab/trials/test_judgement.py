@@ -5,7 +5,7 @@ import pytest
 from heliograph.lab.load import Group, Histogram, Interval, LoadOutcome, Plan, Totals
 from heliograph.lab.probes.probe import Sample
 from heliograph.lab.scenarios import PassRule
-from heliograph.lab.trials.verdict import busiest_cpu, facts_of, judge
+from heliograph.lab.trials.verdict import busiest_cpu, judge, observations_of
 
 RULE = PassRule(lost=0, average_latency_ms=500, busiest_cpu=85)
 PLAN = Plan(
@@ -45,7 +45,7 @@ def intervals(sent=(100,) * 6, received=(200,) * 6):
 
 def verdict(*, found=None, seconds=None, samples=(), rule=RULE, cores=1):
     found = found or outcome()
-    facts = facts_of(PLAN, list(seconds or intervals()), found, samples, cores)
+    facts = observations_of(PLAN, list(seconds or intervals()), found, samples, cores)
     return judge(rule, facts, found.bottleneck)
 
 

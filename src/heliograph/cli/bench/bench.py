@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from heliograph.cli.actions import add_actions, run_action
-from heliograph.lab.bench import FULL, QUICK, choose, choose_targets, list_choices, missing, run_bench
+from heliograph.lab.bench import FULL, QUICK, choose_cases, choose_targets, list_choices, missing_targets, run_bench
 
 _ACTIONS = {
     "flows": "measure message flows beside published figures",
@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     """Run `helio bench` or one of its actions; 1 when our own server failed, lost or repeated anything."""
     if args.action is not None:
         return run_action("bench", args)
-    cases = choose(args.case)
+    cases = choose_cases(args.case)
     if args.list:
         list_choices(cases)
         return 0
@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     if args.repeat:
         effort = replace(effort, rounds=args.repeat)
     if not args.target:
-        for line in missing(cases):
+        for line in missing_targets(cases):
             print(line, file=sys.stderr)
     results = args.json or Path("bench-results") / time.strftime("%Y%m%dT%H%M%S.json")
     return run_bench(cases, choose_targets(args.target), effort, results, args.markdown)

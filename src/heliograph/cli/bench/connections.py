@@ -2,7 +2,7 @@
 
 import argparse
 
-from heliograph.lab.bench import most, run_connections
+from heliograph.lab.bench import most_connections, run_connections
 
 EXAMPLES = """\
   helio bench connections
@@ -12,7 +12,9 @@ EXAMPLES = """\
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `helio bench connections`."""
-    parser.add_argument("--connections", type=int, default=most(), metavar="N", help="how many (default: %(default)s)")
+    parser.add_argument(
+        "--connections", type=int, default=most_connections(), metavar="N", help="how many (default: %(default)s)"
+    )
     parser.add_argument("--target", action="append", default=[], metavar="NAME", help="only these brokers")
 
 

@@ -3,8 +3,8 @@
 import argparse
 
 from heliograph.cli.shared.tables import table
-from heliograph.lab.scenarios import SOURCES, catalogue
-from heliograph.lab.targets import chosen, known_names
+from heliograph.lab.scenarios import SOURCES, all_scenarios
+from heliograph.lab.targets import choose_systems, system_names
 
 EXAMPLES = """\
   helio lab list
@@ -21,13 +21,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print."""
-    rows = [(one.name, one.document, one.type, one.title) for one in catalogue(args.document)]
+    rows = [(one.name, one.document, one.type, one.title) for one in all_scenarios(args.document)]
     for line in table(("NAME", "DOCUMENT", "TYPE", "TITLE"), rows):
         print(line)
     print()
-    names = [name for name in known_names() if name != "external"]
+    names = [name for name in system_names() if name != "external"]
     systems = [
-        (one.name, one.version() or f"not installed; {one.remedy}") for one in chosen(names, [], None, verify=True)
+        (one.name, one.version() or f"not installed; {one.install_hint}")
+        for one in choose_systems(names, [], None, verify=True)
     ]
     for line in table(("TARGET", "VERSION"), [*systems, ("external", "wherever --url says")]):
         print(line)

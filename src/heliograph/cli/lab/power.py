@@ -10,7 +10,7 @@ from pathlib import Path
 from heliograph.cli.lab.options import add_out
 from heliograph.errors import Problem
 from heliograph.lab.probes import power_samples, read_power_log
-from heliograph.lab.raw import add_samples, read_table, runs
+from heliograph.lab.raw import add_samples, read_table, run_names
 
 EXAMPLES = """\
   helio lab power pdu.csv
@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Add to each run what was drawn meanwhile."""
     logs = [read_power_log(path) for path in args.logs]
-    known = runs(args.out)
+    known = run_names(args.out)
     for name in args.run or ():
         if name not in known:
             raise Problem(f"{args.out}: there is no run {name}")

@@ -7,7 +7,7 @@ from dataclasses import fields
 from heliograph.cli.lab.options import positive
 from heliograph.cli.shared.tables import facts, table
 from heliograph.lab.load import Group, Payload
-from heliograph.lab.scenarios import Scenario, load
+from heliograph.lab.scenarios import Scenario, load_scenario
 
 EXAMPLES = """\
   helio lab show FANOUT
@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print."""
-    scenario = load(args.name)
+    scenario = load_scenario(args.name)
     print(f"{scenario.name}: {scenario.title} ({scenario.document})\n")
     print(textwrap.fill(" ".join(scenario.description.split()), _WIDTH))
     measure = scenario.measure.at_scale(args.scale)

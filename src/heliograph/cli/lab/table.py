@@ -5,7 +5,7 @@ from statistics import median
 
 from heliograph.lab import rounded
 from heliograph.lab.load import Histogram
-from heliograph.lab.trials import Result
+from heliograph.lab.trials import TrialResult
 
 HEADINGS = (
     "SCENARIO",
@@ -23,7 +23,7 @@ HEADINGS = (
 )
 
 
-def row(results: Sequence[Result]) -> tuple[object, ...]:
+def row(results: Sequence[TrialResult]) -> tuple[object, ...]:
     """The row of all rounds of one scenario on one system."""
     trial = results[0].trial
     passed = sum(result.verdict.passed for result in results)
@@ -43,12 +43,12 @@ def row(results: Sequence[Result]) -> tuple[object, ...]:
     )
 
 
-def _latency(results: Sequence[Result], part: Callable[[Histogram], float]) -> str:
+def _latency(results: Sequence[TrialResult], part: Callable[[Histogram], float]) -> str:
     found = [result.latency for result in results]
     values = [part(one) for one in found if one is not None and one.count]
     return rounded(median(values) / 1e6) if values else "-"
 
 
-def _cores(results: Sequence[Result]) -> str:
+def _cores(results: Sequence[TrialResult]) -> str:
     values = [result.cpu_cores for result in results if result.cpu_cores is not None]
     return f"{median(values):.2f}" if values else "-"

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from heliograph.lab.bench.backlog import RESIDENT, SECONDS, Backlog, Recovery
-from heliograph.lab.bench.bench_case import Case
+from heliograph.lab.bench.bench_case import BenchCase
 from heliograph.lab.bench.connections import Idle, Visits
 from heliograph.lab.bench.growth import GROWTH
 from heliograph.lab.bench.latency import Latency
@@ -18,7 +18,7 @@ from heliograph.lab.bench.throughput import Throughput
 from heliograph.lab.errors import UnknownCase
 
 _SIZES = {"256": 256, "2k": 2048, "20k": 20 * 1024, "200k": 200 * 1024}
-# Requests under way per pair, with one queue manager or ten: 300 in all, as there were clients in a published test, but
+# Requests in flight per pair, with one queue manager or ten: 300 in all, as there were clients in a published test, but
 # for large ones, of which a slow broker would not move that many in a second or two.
 _WINDOWS = {("256", 1): 30, ("2k", 1): 30, ("20k", 1): 30, ("200k", 1): 4}
 _WINDOWS |= {("256", 10): 3, ("2k", 10): 3, ("20k", 10): 3, ("200k", 10): 1}
@@ -27,7 +27,7 @@ _GOAL = 2.0
 """At least so many times less CPU than RabbitMQ, whatever the load."""
 
 
-def _cases(kind: type[Case], *rows: tuple[str, str, dict[str, Any]], **common: Any) -> tuple[Case, ...]:
+def _cases(kind: type[BenchCase], *rows: tuple[str, str, dict[str, Any]], **common: Any) -> tuple[BenchCase, ...]:
     """Cases of one kind: a name, what it is about, and what differs from the others."""
     return tuple(kind(name=name, about=about, **{**common, **values}) for name, about, values in rows)
 
@@ -35,7 +35,7 @@ def _cases(kind: type[Case], *rows: tuple[str, str, dict[str, Any]], **common: A
 SHARE = 0.5  # of the rate that our server has when it does not wait for the disk
 # Here subscribers have durable sessions, so that our server stores every message and waits for the disk before it
 # acknowledges. Windows are large where many messages are to share one wait.
-DURABLE: tuple[Case, ...] = (
+DURABLE: tuple[BenchCase, ...] = (
     *_cases(
         Throughput,
         ("durable-qos1", "durable: 1 publisher, 1 subscriber, QoS 1", {"qos": 1, "goal": 10, "share": SHARE}),
@@ -120,13 +120,13 @@ def _round_trips(size: str, *, persistent: bool, managers: int) -> RoundTrips:
     )
 
 
-ROUND_TRIPS: tuple[Case, ...] = tuple(
+ROUND_TRIPS: tuple[BenchCase, ...] = tuple(
     _round_trips(size, persistent=persistent, managers=managers)
     for managers in (1, 10)
     for size in _SIZES
     for persistent in (False, True)
 )
-PUT_GET: tuple[Case, ...] = tuple(
+PUT_GET: tuple[BenchCase, ...] = tuple(
     PutGet(
         name=f"put-get-{size}{'-p' if persistent else ''}{f'-{pairs}' if pairs > 1 else ''}",
         about=f"{pairs} queue{'s' if pairs > 1 else ''}, {_SIZES[size]} B, {_kind(persistent)}",
@@ -140,7 +140,7 @@ PUT_GET: tuple[Case, ...] = tuple(
     for size in ("256", "2k")
     for persistent in (False, True)
 )
-QUEUES: tuple[Case, ...] = (
+QUEUES: tuple[BenchCase, ...] = (
     *ROUND_TRIPS,
     RoundTrips(name="request-256-w1", about="1 x 10 queue pairs, one request at a time", window=1, goal=_GOAL),
     *PUT_GET,
@@ -176,9 +176,9 @@ QUEUES: tuple[Case, ...] = (
 )
 
 
-# Windows keep what is on its way to one subscriber below every broker's limits (4000 small messages, a few megabytes)
+# Windows keep what is in flight to one subscriber below every broker's limits (4000 small messages, a few megabytes)
 # and let a slow broker empty its queues within a second or two at the end.
-CASES: tuple[Case, ...] = (
+CASES: tuple[BenchCase, ...] = (
     *_cases(
         Throughput,
         ("qos0", "1 publisher, 1 subscriber, pipelined", {"goal": 50}),
@@ -236,7 +236,7 @@ CASES: tuple[Case, ...] = (
 )
 
 
-def choose(patterns: Iterable[str]) -> list[Case]:
+def choose_cases(patterns: Iterable[str]) -> list[BenchCase]:
     """The cases whose names match any of these globs, all when there are none."""
     patterns = list(patterns) or ["*"]
     for pattern in patterns:

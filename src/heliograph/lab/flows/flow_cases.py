@@ -14,7 +14,7 @@ from heliograph.flow.definition import FlowDefinition
 from heliograph.flow.engine import Databases
 from heliograph.flow.loading import load_flow
 from heliograph.lab.flows import esql, messages, models
-from heliograph.lab.flows.messages import Maker, Result
+from heliograph.lab.flows.messages import ExpectedBody, MessageMaker
 
 Files = Mapping[str, str]
 """The texts of files by path."""
@@ -59,9 +59,9 @@ class FlowCase:
 
     section: str
     name: str
-    message: Maker
+    message: MessageMaker
     files: Files
-    result: Result | None = None
+    result: ExpectedBody | None = None
     """None if the body comes out as it went in."""
     responder: Files | None = None
     """A second flow, which answers the first one's requests."""

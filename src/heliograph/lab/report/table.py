@@ -10,7 +10,7 @@ from typing import Any
 
 NOTHING = "\N{EN DASH}"  # what stands where nothing was measured
 
-Row = Mapping[str, Any]
+TableRow = Mapping[str, Any]
 
 
 def short(value: float) -> str:
@@ -95,7 +95,7 @@ def text(value: Any, kind: str) -> str:
 
 @dataclass(frozen=True)
 class Column:
-    """One column. `kind` is text, lines, or a kind of number; `detail` is a second key that is told below this one."""
+    """One column. `kind` is text, lines, or a kind of number; `detail` is a second key, shown below this one."""
 
     key: str
     title: str
@@ -133,7 +133,7 @@ class Table:
     name: str
     title: str
     columns: tuple[Column, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[TableRow, ...]
     otherwise: str
     group: str = ""
     note: str = ""
@@ -148,7 +148,7 @@ class Table:
         return tuple(found)
 
     @property
-    def shown(self) -> tuple[Row, ...]:
+    def shown(self) -> tuple[TableRow, ...]:
         """The rows that people see."""
         return self.rows[: self.most]
 

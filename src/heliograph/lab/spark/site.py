@@ -15,9 +15,9 @@ from heliograph.lab.errors import MeasurementFailed
 from heliograph.lab.load.plan import Address
 from heliograph.lab.machine import HOST, work_folder
 from heliograph.lab.probes.broker_meter import before_start
-from heliograph.lab.targets.broker_process import running
+from heliograph.lab.targets.broker_process import running_broker
 from heliograph.lab.targets.heliograph_server import Heliograph
-from heliograph.lab.targets.target import Setup
+from heliograph.lab.targets.target import TargetSetup
 from heliograph.lab.worker_process import WorkerProcess
 
 STREAMS = ("small", "large", "mixed", "orders", "telemetry", "out")
@@ -62,7 +62,7 @@ MASTER = f"local[{CORES}]"
 
 
 class SparkServer(Heliograph):
-    """One that stores on the disk before it acknowledges, as it does unless told otherwise."""
+    """One with its default durability: it stores on the disk before it acknowledges."""
 
     def __init__(self, write: Callable[[Path], None] | None = None) -> None:
         """`write` writes what is to be in the log when the server starts."""
@@ -70,7 +70,7 @@ class SparkServer(Heliograph):
         self.amqp_port = 0
         self.http_port = 0
 
-    def command(self, setup: Setup) -> list[str]:
+    def command(self, setup: TargetSetup) -> list[str]:
         """With its configuration, which is written here."""
         self.amqp_port, self.http_port = setup.spare_ports[:2]
         if self._write is not None:
@@ -121,7 +121,7 @@ class Spent:
     spark: float
     server: float
     others: float
-    """Cores that somebody else's work took meanwhile."""
+    """Cores that other processes used meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +196,7 @@ def spark_site(*, quick: bool = False, write: Callable[[Path], None] | None = No
     target = SparkServer(write)
     with (
         tempfile.TemporaryDirectory(prefix="helio-spark-", dir=work_folder(), ignore_cleanup_errors=True) as name,
-        running(target, None) as broker,
+        running_broker(target, None) as broker,
     ):
         folder = Path(name)
         worker = SparkWorker(folder / "spark.log", MASTER, quick=quick)

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from heliograph.lab.report.document import Section
 from heliograph.lab.report.parts.comparison import METRICS
-from heliograph.lab.report.report_cases import Case
+from heliograph.lab.report.report_cases import ReportCase
 from heliograph.lab.report.results import Results
-from heliograph.lab.report.table import NAMED, Column, Row, Table, columns
+from heliograph.lab.report.table import NAMED, Column, Table, TableRow, columns
 
 _COUNTS = ("sent", "received", "lost", "duplicates", "reordered", "errors")
 _HEALTH = (
@@ -16,7 +16,7 @@ _HEALTH = (
         sent="Sent",
         received="Received",
         lost="Lost",
-        duplicates="Twice",
+        duplicates="Duplicates",
         reordered="Out of order",
         errors="Errors",
         high_water="High-water mark",
@@ -28,11 +28,11 @@ _OUTLIERS = (
     *NAMED,
     Column("second", "Second", "count"),
     *columns("text", group="Group", metric="Figure"),
-    *columns("rate", value="Value", usual="Usual"),
+    *columns("rate", value="Value", usual="Typical"),
 )
 
 
-def health(results: Results, cases: Sequence[Case]) -> Section:
+def health(results: Results, cases: Sequence[ReportCase]) -> Section:
     """Losses, high-water marks and discards of every case."""
     table = Table(
         "health",
@@ -45,7 +45,7 @@ def health(results: Results, cases: Sequence[Case]) -> Section:
     return Section("health", "Losses, high-water marks and discards", tables=(table,))
 
 
-def _row(results: Results, case: Case) -> Row:
+def _row(results: Results, case: ReportCase) -> TableRow:
     run, measures = case.run, case.measures
     figure = results.known.figure(run.scenario, run.variant, measures.score)
     return {
@@ -58,8 +58,8 @@ def _row(results: Results, case: Case) -> Row:
     }
 
 
-def outliers(results: Results, cases: Sequence[Case]) -> Section:
-    """Seconds that were unlike the others, the oddest ones first."""
+def outliers(results: Results, cases: Sequence[ReportCase]) -> Section:
+    """Seconds that differ from the others, the farthest first."""
     rows = [
         {
             "name": case.run.label,
@@ -75,13 +75,13 @@ def outliers(results: Results, cases: Sequence[Case]) -> Section:
         "Outliers",
         _OUTLIERS,
         tuple(sorted(rows, key=_oddness, reverse=True)),
-        "No second of the runs shown was unlike the others.",
+        "No outliers were found in the runs shown.",
         most=20,
     )
     return Section("outliers", "Outliers", tables=(table,))
 
 
-def _oddness(row: Row) -> float:
+def _oddness(row: TableRow) -> float:
     """How far from the usual, as a ratio in whichever direction."""
     value, usual = float(row["value"] or 0), float(row["usual"] or 0)
     if value <= 0 or usual <= 0:

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 
 from heliograph.lab.report.document import Section
 from heliograph.lab.report.measures import is_persistent, requesters, size_of
-from heliograph.lab.report.report_cases import Case
-from heliograph.lab.report.results import Results, Run
-from heliograph.lab.report.table import Column, Row, Table, columns, octets, short
+from heliograph.lab.report.report_cases import ReportCase
+from heliograph.lab.report.results import RecordedRun, Results
+from heliograph.lab.report.table import Column, Table, TableRow, columns, octets, short
 from heliograph.lab.scenarios.scenario_terms import SINGLE_THREAD
 
 TYPES = ("Throughput", "Latency", "Connection rate", "Data-center efficiency", "Request/responder", "Message flow")
@@ -22,10 +22,11 @@ _SCORE_COLUMNS = (
     Column("scale", "Scale", "number"),
 )
 _SCORE_NOTE = (
-    "Value is what the scenario counts; of several runs the median one is shown, with the least and the greatest value "
-    "below its target. Published is the figure of the document that the scenario comes from, at scale 1 and on that "
-    "document's hardware. AVG to STDV are the latency of messages from the moment they were due, so lateness of the "
-    "sender counts; for requests it is the round trip, for bursts of connections the time of a connect."
+    "Value: the score of the scenario. Of several runs the median one is shown, with the least and the greatest value "
+    "below its target. Published: the figure of the document that the scenario comes from, at scale 1 and on that "
+    "document's hardware. AVG to STDV: the latency of messages, counted from the time when they were due, so delays of "
+    "the sender are included; for requests the round trip, for connection bursts the time of a connect. 50P and 99P: "
+    "percentiles."
 )
 
 _PERCENTILES = (
@@ -80,7 +81,7 @@ _FLOW_NOTE = (
 )
 
 
-def score_card(results: Results, cases: Sequence[Case]) -> Section:
+def score_card(results: Results, cases: Sequence[ReportCase]) -> Section:
     """The score card of all cases."""
     rows = [_score_row(results, case) for case in cases]
     table = Table(
@@ -89,7 +90,7 @@ def score_card(results: Results, cases: Sequence[Case]) -> Section:
     return Section("score-card", "Score card", tables=(table,))
 
 
-def _score_row(results: Results, case: Case) -> Row:
+def _score_row(results: Results, case: ReportCase) -> TableRow:
     run, measures = case.run, case.measures
     value = None if measures.is_latency else measures.value
     sent = measures.sent_rate
@@ -112,7 +113,7 @@ def _score_row(results: Results, case: Case) -> Row:
     }
 
 
-def _remark(case: Case) -> str:
+def _remark(case: ReportCase) -> str:
     """What a reader must know of this line before believing it."""
     words = []
     if case.spread and not case.measures.is_latency:
@@ -125,7 +126,7 @@ def _remark(case: Case) -> str:
     return "; ".join(words)
 
 
-def latencies(results: Results, cases: Sequence[Case]) -> Section:
+def latencies(results: Results, cases: Sequence[ReportCase]) -> Section:
     """The percentiles of all cases, by scenario, and what was published of them."""
     rows = [row for case in cases for row in _measured(results, case)] + list(_published(results, cases))
     rows.sort(key=lambda row: (str(row["name"]), row["kind"] == "published"))
@@ -133,13 +134,13 @@ def latencies(results: Results, cases: Sequence[Case]) -> Section:
     return Section("latencies", "Latencies", tables=(table,))
 
 
-def _measured(results: Results, case: Case) -> Iterable[Row]:
+def _measured(results: Results, case: ReportCase) -> Iterable[TableRow]:
     for row in sorted(results.of("percentiles", case.run.run), key=lambda row: (row["kind"], row["group"])):
         kind = str(row["kind"]).replace("_", " ")
         yield {**row, "name": case.run.label, "target": case.run.target, "kind": f"{kind}, {row['group']}"}
 
 
-def _published(results: Results, cases: Sequence[Case]) -> Iterable[Row]:
+def _published(results: Results, cases: Sequence[ReportCase]) -> Iterable[TableRow]:
     for scenario, variant in dict.fromkeys((case.run.scenario, case.run.variant) for case in cases):
         for figure in results.known.figures(scenario, variant):
             if figure.avg_ms is not None:
@@ -147,7 +148,7 @@ def _published(results: Results, cases: Sequence[Case]) -> Iterable[Row]:
                 yield {"name": f"{scenario} {variant}".strip(), "target": figure.source, "kind": "published", **had}
 
 
-def responders(results: Results, cases: Sequence[Case]) -> Section:
+def responders(results: Results, cases: Sequence[ReportCase]) -> Section:
     """The table of all cases that have requesters."""
     asked = [case for case in cases if requesters(case.run)]
     # A single requester is there for the latency of the whole case, and needs no line of its own beside that one.
@@ -164,7 +165,7 @@ def responders(results: Results, cases: Sequence[Case]) -> Section:
     return Section("requests", "Request/responder", tables=(table,))
 
 
-def _request_row(results: Results, case: Case, cases: Sequence[Case]) -> Row:
+def _request_row(results: Results, case: ReportCase, cases: Sequence[ReportCase]) -> TableRow:
     run, measures = case.run, case.measures
     figure = results.known.figure(run.scenario, run.variant, "round_trips")
     return {
@@ -184,20 +185,20 @@ def _request_row(results: Results, case: Case, cases: Sequence[Case]) -> Row:
     }
 
 
-def _load(run: Run) -> str:
+def _load(run: RecordedRun) -> str:
     size, kind = size_of(run), "persistent" if is_persistent(run) else "non-persistent"
     return f"{octets(size)} {kind}" if size else kind
 
 
-def _is_alone(case: Case) -> bool:
+def _is_alone(case: ReportCase) -> bool:
     return case.run.variant.endswith(SINGLE_THREAD)
 
 
-def _alike(one: Case, other: Case) -> bool:
+def _alike(one: ReportCase, other: ReportCase) -> bool:
     return (one.run.target, one.run.scale) == (other.run.target, other.run.scale)
 
 
-def _alone(case: Case, cases: Sequence[Case]) -> float | None:
+def _alone(case: ReportCase, cases: Sequence[ReportCase]) -> float | None:
     """The average round trip of the variant with a single requester."""
     wanted = case.run.scenario, case.run.variant.removesuffix(SINGLE_THREAD) + SINGLE_THREAD
     for other in cases:
@@ -206,7 +207,7 @@ def _alone(case: Case, cases: Sequence[Case]) -> float | None:
     return None
 
 
-def nodes(results: Results, cases: Sequence[Case]) -> Section:
+def nodes(results: Results, cases: Sequence[ReportCase]) -> Section:
     """The table of all cases that run a message flow."""
     rows = [_flow_row(results, case) for case in cases if case.run.type == "Message flow"]
     table = Table(
@@ -220,7 +221,7 @@ def nodes(results: Results, cases: Sequence[Case]) -> Section:
     return Section("flows", "Message flows", tables=(table,))
 
 
-def _flow_row(results: Results, case: Case) -> Row:
+def _flow_row(results: Results, case: ReportCase) -> TableRow:
     run, measures = case.run, case.measures
     figure = results.known.figure(run.scenario, run.variant, "flow_rate")
     return {
