@@ -10,7 +10,7 @@ from heliograph.lab.bench.queue_cases import PutGet, RoundTrips, TopicFanOut
 from heliograph.lab.load import Address, payloads
 from heliograph.lab.probes.broker_meter import BrokerMeter
 from heliograph.lab.targets.requirements import Door
-from lab.bench.scripted_queues import Script, ScriptedQueues, faithful
+from lab.scripted.queue_broker import Script, ScriptedQueues, faithful
 
 ONE_TO_ONE = PutGet(name="put-get", about="", window=40)
 LARGE = PutGet(name="large", about="", size=200_000, window=4)

@@ -10,7 +10,7 @@ import pytest
 from heliograph.errors import Problem
 from heliograph.lab.load import Address, Plan, run_load
 from heliograph.lab.load.client_list import ClientList, read_client_list
-from lab.load.scripted import ScriptedBroker
+from lab.scripted.message_broker import ScriptedBroker
 
 
 def read(folder: Path, clients: list[dict[str, Any]], rate: float | None = None) -> ClientList:

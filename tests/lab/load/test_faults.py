@@ -3,7 +3,7 @@
 import pytest
 
 from heliograph.lab.load import Address, Control, Group, Interval, LoadOutcome, Plan, load_run, run_load
-from lab.load.scripted import ScriptedBroker
+from lab.scripted.message_broker import ScriptedBroker
 
 SECOND = 1_000_000_000
 

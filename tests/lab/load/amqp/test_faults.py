@@ -3,7 +3,7 @@
 import pytest
 
 from heliograph.lab.load import Address, Group, LoadOutcome, Plan, load_run, run_load
-from lab.bench.scripted_queues import ScriptedQueues
+from lab.scripted.queue_broker import ScriptedQueues
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,7 @@ from heliograph.lab.bench.throughput import Throughput
 from heliograph.lab.errors import BrokerGone
 from heliograph.lab.load import Address
 from heliograph.lab.probes.broker_meter import BrokerMeter
-from lab.bench.scripted_broker import Script, ScriptedBroker, faithful
+from lab.scripted.packet_broker import Script, ScriptedBroker, faithful
 
 ONE_TO_ONE = [Throughput(name=f"qos{qos}", about="", qos=qos, window=40) for qos in (0, 1, 2)]
 SHAPES = [
