@@ -12,7 +12,8 @@ from heliograph.lab.bench.throughput import Throughput
 from heliograph.lab.errors import BrokerGone
 from heliograph.lab.load import Address
 from heliograph.lab.probes.broker_meter import BrokerMeter
-from lab.scripted.packet_broker import Script, ScriptedBroker, faithful
+from lab.scripted.packet_broker import PacketBroker
+from lab.scripted.server import Script, faithful, swapping
 
 ONE_TO_ONE = [Throughput(name=f"qos{qos}", about="", qos=qos, window=40) for qos in (0, 1, 2)]
 SHAPES = [
@@ -26,7 +27,7 @@ SHAPES = [
 
 
 def measure(case: BenchCase, script: Script = faithful) -> BenchOutcome:
-    with ScriptedBroker(script) as broker:
+    with PacketBroker(script) as broker:
         return case.measure(BrokerSite(Address(broker.port), BrokerMeter(os.getpid()), BenchEffort(0.1, 1, 120)))
 
 
@@ -56,15 +57,7 @@ def test_messages_delivered_twice_are_duplicates(case):
 
 @pytest.mark.parametrize("case", ONE_TO_ONE, ids=lambda case: case.name)
 def test_messages_out_of_order_are_neither(case):
-    held: list[bytes] = []
-
-    def swap(number: int, packet: bytes) -> list[bytes]:
-        if number == 3:
-            held.append(packet)
-            return []
-        return [packet, held.pop()] if held else [packet]
-
-    assert accounts(measure(case, swap)) == (0, 0, 0)
+    assert accounts(measure(case, swapping(3))) == (0, 0, 0)
 
 
 def test_a_loss_in_fan_out_counts_for_every_subscriber():
@@ -122,7 +115,7 @@ def test_visits_are_counted_when_they_are_over():
 
 
 def test_a_broker_that_is_not_there_is_said_so():
-    with ScriptedBroker() as broker:
+    with PacketBroker() as broker:
         pass
     with pytest.raises(BrokerGone, match=str(broker.port)):
         ONE_TO_ONE[0].measure(BrokerSite(Address(broker.port), BrokerMeter(os.getpid()), BenchEffort(0.1, 1, 120)))

@@ -10,7 +10,8 @@ from heliograph.lab.bench.queue_cases import PutGet, RoundTrips, TopicFanOut
 from heliograph.lab.load import Address, payloads
 from heliograph.lab.probes.broker_meter import BrokerMeter
 from heliograph.lab.targets.requirements import Door
-from lab.scripted.queue_broker import Script, ScriptedQueues, faithful
+from lab.scripted.queue_broker import QueueBroker
+from lab.scripted.server import Script, faithful, swapping
 
 ONE_TO_ONE = PutGet(name="put-get", about="", window=40)
 LARGE = PutGet(name="large", about="", size=200_000, window=4)
@@ -31,7 +32,7 @@ SHAPES = [
 def measure(
     case: BenchCase, script: Script = faithful, refuse: frozenset[int] = frozenset(), **door: bool
 ) -> BenchOutcome:
-    with ScriptedQueues(script, refuse) as broker:
+    with QueueBroker(script, refuse) as broker:
         address = Address(broker.port)
         site = BrokerSite(address, BrokerMeter(os.getpid()), BenchEffort(0.1, 1, 120), doors=(Door(address, **door),))
         return case.measure(site)
@@ -68,15 +69,7 @@ def test_messages_delivered_twice_are_duplicates(case):
 
 
 def test_messages_out_of_order_are_neither():
-    held: list[bytes] = []
-
-    def swap(number: int, payload: bytes) -> list[bytes]:
-        if number == 3:
-            held.append(payload)
-            return []
-        return [payload, held.pop()] if held else [payload]
-
-    assert accounts(measure(ONE_TO_ONE, swap)) == (0, 0, 0)
+    assert accounts(measure(ONE_TO_ONE, swapping(3))) == (0, 0, 0)
 
 
 def test_a_request_that_is_lost_has_no_answer():
@@ -109,7 +102,7 @@ def test_what_the_broker_does_not_accept_is_strange_and_lost():
 
 def test_a_commit_is_a_unit_of_work_where_the_broker_has_them():
     case = PutGet(name="transacted", about="", commit=10, window=40)
-    with ScriptedQueues() as broker:
+    with QueueBroker() as broker:
         address = Address(broker.port)
         outcome = case.measure(
             BrokerSite(address, BrokerMeter(os.getpid()), BenchEffort(0.1, 1, 120), doors=(Door(address),))
@@ -126,7 +119,7 @@ def test_a_commit_is_a_confirmed_batch_where_the_broker_has_none_and_that_is_sai
 
 
 def test_however_short_an_interval_something_goes_all_the_way_in_it():
-    with ScriptedQueues() as broker:
+    with QueueBroker() as broker:
         address = Address(broker.port)
         outcome = ONE_TO_ONE.measure(
             BrokerSite(address, BrokerMeter(os.getpid()), BenchEffort(0.0001, 1, 120), doors=(Door(address),))

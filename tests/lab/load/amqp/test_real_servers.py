@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from running import RunningServer, servers
 
 from certificates import Authority
 from heliograph.errors import Problem
@@ -14,6 +13,7 @@ from heliograph.lab.targets.broker_process import running_broker
 from heliograph.lab.targets.rabbitmq import RabbitMQ
 from heliograph.lab.targets.requirements import Layout
 from heliograph.server.access.passwords import Cost, PasswordHash
+from running import RunningServer, servers
 
 QUEUES = ("a", "b", "c", "ask0", "ask1", "answer0", "answer1", "own0", "own1")
 
