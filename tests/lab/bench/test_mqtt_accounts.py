@@ -12,6 +12,7 @@ from heliograph.lab.bench.throughput import Throughput
 from heliograph.lab.errors import BrokerGone
 from heliograph.lab.load import Address
 from heliograph.lab.probes.broker_meter import BrokerMeter
+from lab.bench.accounts import accounts, assert_all_delivered
 from lab.scripted.packet_broker import PacketBroker
 from lab.scripted.server import Script, faithful, swapping
 
@@ -31,16 +32,10 @@ def measure(case: BenchCase, script: Script = faithful) -> BenchOutcome:
         return case.measure(BrokerSite(Address(broker.port), BrokerMeter(os.getpid()), BenchEffort(0.1, 1, 120)))
 
 
-def accounts(outcome: BenchOutcome) -> tuple[int, int, int]:
-    return outcome.lost, outcome.duplicates, outcome.unexpected
-
-
 @pytest.mark.parametrize("case", SHAPES, ids=lambda case: case.name)
 def test_a_faithful_broker_loses_nothing(case):
     outcome = measure(case)
-    assert accounts(outcome) == (0, 0, 0)
-    assert outcome.sent > 0
-    assert outcome.delivered > 0
+    assert_all_delivered(outcome)
 
 
 @pytest.mark.parametrize("case", ONE_TO_ONE, ids=lambda case: case.name)

@@ -10,6 +10,7 @@ from heliograph.lab.bench.queue_cases import PutGet, RoundTrips, TopicFanOut
 from heliograph.lab.load import Address, payloads
 from heliograph.lab.probes.broker_meter import BrokerMeter
 from heliograph.lab.targets.requirements import Door
+from lab.bench.accounts import accounts, assert_all_delivered
 from lab.scripted.queue_broker import QueueBroker
 from lab.scripted.server import Script, faithful, swapping
 
@@ -38,10 +39,6 @@ def measure(
         return case.measure(site)
 
 
-def accounts(outcome: BenchOutcome) -> tuple[int, int, int]:
-    return outcome.lost, outcome.duplicates, outcome.unexpected
-
-
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch):
     monkeypatch.setattr(closed_loop, "SILENCE_SECONDS", 0.5)
@@ -50,9 +47,7 @@ def impatient(monkeypatch):
 @pytest.mark.parametrize("case", SHAPES, ids=lambda case: case.name)
 def test_a_faithful_broker_loses_nothing(case):
     outcome = measure(case)
-    assert accounts(outcome) == (0, 0, 0)
-    assert outcome.sent > 0
-    assert outcome.delivered > 0
+    assert_all_delivered(outcome)
     assert 0 < outcome.figures["ms on average"] <= outcome.figures["ms 99P"] * 1.01
 
 

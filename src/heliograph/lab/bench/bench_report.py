@@ -76,8 +76,8 @@ def _cells(rows: Sequence[BenchRow]) -> list[list[str]]:
                 _short(shown.rate_out),
                 figure(shown.cpu),
                 times(ratio(row, ours)) if row is not ours else "",
-                str(row.lost),
-                str(row.duplicates),
+                str(row.total("lost")),
+                str(row.total("duplicates")),
                 f"{shown.generator_share:.0%}",
                 _remarks(row, share(rows) if row is ours else None),
             ]
@@ -120,10 +120,10 @@ def _remarks(row: BenchRow, kept: float | None) -> str:
         words.append(remark)
     if shown and shown.note:
         words.append(shown.note)
-    if row.late:
-        words.append(f"{row.late} out of order")
-    if row.unexpected:
-        words.append(f"{row.unexpected} unexpected packets")
+    if row.total("late"):
+        words.append(f"{row.total('late')} out of order")
+    if row.total("unexpected"):
+        words.append(f"{row.total('unexpected')} unexpected packets")
     if row.errors:
         words.append(f"{len(row.errors)} of {len(row.runs)} rounds failed: {row.errors[0]}")
     return ", ".join(words)
@@ -188,10 +188,10 @@ def failures(rows: Sequence[BenchRow]) -> list[str]:
             continue
         who = row.case.name if row.target == OURS else f"{row.case.name} ({row.target})"
         found += [f"{who}: failed: {error}" for error in row.errors]
-        if row.lost or row.duplicates or row.unexpected or row.late:
-            late = f", {row.late} out of order" if row.late else ""
-            counts = f"{row.lost} lost, {row.duplicates} duplicates, {row.unexpected} unexpected packets"
-            found.append(f"{who}: {counts}{late}")
+        lost, duplicates, unexpected, late = map(row.total, ("lost", "duplicates", "unexpected", "late"))
+        if lost or duplicates or unexpected or late:
+            order = f", {late} out of order" if late else ""
+            found.append(f"{who}: {lost} lost, {duplicates} duplicates, {unexpected} unexpected packets{order}")
     return found
 
 
@@ -223,8 +223,8 @@ def as_data(row: BenchRow) -> dict[str, object]:
         "target": row.target,
         "median_cpu_us": shown.cpu if shown else None,
         "median_figures": row.figures,
-        "lost": row.lost,
-        "duplicates": row.duplicates,
+        "lost": row.total("lost"),
+        "duplicates": row.total("duplicates"),
         "runs": runs,
     }
 

@@ -44,25 +44,9 @@ class BenchRow:
         kept = [run.outcome.figures for run in self.runs if run.outcome]
         return {name: median_low([figures[name] for figures in kept if name in figures]) for name in _names(kept)}
 
-    @property
-    def lost(self) -> int:
-        """Messages lost, over all rounds."""
-        return sum(run.outcome.lost for run in self.runs if run.outcome)
-
-    @property
-    def duplicates(self) -> int:
-        """Messages delivered twice, over all rounds."""
-        return sum(run.outcome.duplicates for run in self.runs if run.outcome)
-
-    @property
-    def unexpected(self) -> int:
-        """Packets that had no place in the load, over all rounds."""
-        return sum(run.outcome.unexpected for run in self.runs if run.outcome)
-
-    @property
-    def late(self) -> int:
-        """Messages that arrived after later ones, over all rounds."""
-        return sum(run.outcome.late for run in self.runs if run.outcome)
+    def total(self, count: str) -> int:
+        """A count of outcomes over all rounds: `lost`, `duplicates`, `unexpected` or `late`."""
+        return sum(int(getattr(run.outcome, count)) for run in self.runs if run.outcome)
 
     @property
     def written(self) -> int:

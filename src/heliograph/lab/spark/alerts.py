@@ -12,7 +12,7 @@ from statistics import median
 from typing import Any
 
 from heliograph.lab.errors import MeasurementFailed
-from heliograph.lab.flows.flow_cases import write_folder
+from heliograph.lab.flows.flow_cases import flow_text, write_folder
 from heliograph.lab.load.client_loop import ClientLoop, give_up
 from heliograph.lab.load.mqtt.client import MqttClientGroup
 from heliograph.lab.load.mqtt.connection import MqttConnection
@@ -33,16 +33,15 @@ _VERSION = 4  # MQTT 3.1.1
 _PATIENCE = 120.0
 """Seconds: the first batch of a query takes a while, and all processes may share two cores with others."""
 FLOW = {
-    "flow.yaml": """\
-flow: alerts
-nodes:
-  in: {type: TopicInput, topic: "telemetry/#", domain: JSON}
-  hot: {type: Filter, esql: hot.esql}
-  out: {type: QueueOutput, queue: UNUSED}
-connections:
-  - in.out -> hot
-  - hot.true -> out
-""",
+    "flow.yaml": flow_text(
+        {
+            "in": 'TopicInput, topic: "telemetry/#", domain: JSON',
+            "hot": "Filter, esql: hot.esql",
+            "out": "QueueOutput, queue: UNUSED",
+        },
+        "in.out -> hot\nhot.true -> out",
+        name="alerts",
+    ),
     "hot.esql": "RETURN Root.JSON.Data.temperature > 30;\n",
 }
 

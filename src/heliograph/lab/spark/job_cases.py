@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from heliograph.lab.errors import MeasurementFailed
 from heliograph.lab.flows import esql
-from heliograph.lab.flows.flow_cases import write_folder
+from heliograph.lab.flows.flow_cases import flow_text, write_folder
 from heliograph.lab.flows.server_fixture import QueueFixture
 from heliograph.lab.spark.site import CORES, QUEUE, SparkSite
 from heliograph.lab.spark.spark_rows import SparkEffort, SparkRow, SparkRun, best, run_of
@@ -13,16 +13,15 @@ from heliograph.lab.spark.streams import PUBLISHERS, await_messages, fill, xml_p
 SIZE = 4096
 OUT = "out/flow"
 FLOW = {
-    "flow.yaml": """\
-flow: simple-compute
-nodes:
-  in: {type: TopicInput, topic: "orders/#", domain: XML}
-  change: {type: Compute, esql: change.esql}
-  out: {type: QueueOutput, queue: UNUSED}
-connections:
-  - in.out -> change
-  - change.out -> out
-""",
+    "flow.yaml": flow_text(
+        {
+            "in": 'TopicInput, topic: "orders/#", domain: XML',
+            "change": "Compute, esql: change.esql",
+            "out": "QueueOutput, queue: UNUSED",
+        },
+        "in.out -> change\nchange.out -> out",
+        name="simple-compute",
+    ),
     "change.esql": esql.SIMPLE,
 }
 
@@ -31,16 +30,6 @@ KINDS = (("JSON", 200, "native"), ("JSON", 2000, "native"), ("XMLNSC", 1000, "xp
 no more than to find the messages that pass."""
 _BELOW = {"JSON": "Data", "XMLNSC": "M"}
 _TITLES = {"native": "filter, JSON, what is dropped by Spark", "xpath": "xpath of Spark, XML, nothing sent on"}
-_FLOW = """\
-flow: filter
-nodes:
-  in: {{type: TopicInput, topic: "made/#", domain: {domain}}}
-  check: {{type: Filter, esql: check.esql}}
-  out: {{type: QueueOutput, queue: OUT}}
-connections:
-  - in.out -> check
-  - check.true -> out
-"""
 _CONDITION = """\
 CREATE FILTER MODULE IsHot
   CREATE FUNCTION Main() RETURNS BOOLEAN
@@ -78,10 +67,19 @@ def outputs(effort: SparkEffort) -> int:
     return effort.flow // 2 + effort.flow
 
 
+def _filter_flow(domain: str) -> str:
+    nodes = {
+        "in": f'TopicInput, topic: "made/#", domain: {domain}',
+        "check": "Filter, esql: check.esql",
+        "out": "QueueOutput, queue: OUT",
+    }
+    return flow_text(nodes, "in.out -> check\ncheck.true -> out", name="filter")
+
+
 def measure_filter(site: SparkSite, effort: SparkEffort) -> Iterator[SparkRow]:
     """Each kind of messages, both ways in turn."""
     for domain, size, way in KINDS:
-        files = {"flow.yaml": _FLOW.format(domain=domain), "check.esql": _CONDITION.format(below=_BELOW[domain])}
+        files = {"flow.yaml": _filter_flow(domain), "check.esql": _CONDITION.format(below=_BELOW[domain])}
         path = str(site.folder / f"{domain}-{size}")
         order = {"folder": str(write_folder(site.folder / f"filter-{domain}", files)), "path": path}
         site.worker.ask("messages", {"rows": effort.filtered, "size": size, "domain": domain, "path": path})

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from heliograph.lab.report.charts.chart import Axis, Chart, Point, Series, shares, thinned
 from heliograph.lab.report.document import Section
@@ -86,6 +87,27 @@ def _is_wide(values: list[float]) -> bool:
     return len(positive) == len(values) and bool(values) and max(values) > _DECADE * min(values)
 
 
+_OVER_TIME = (
+    (
+        "rate",
+        "received",
+        "messages received over time",
+        "Messages received over time",
+        "Messages that were received in each second of the measured time.",
+        Axis("messages/s", "rate"),
+    ),
+    (
+        "cpu",
+        "server_cpu_cores",
+        "CPU over time",
+        "CPU of the system over time",
+        "Cores that the system under test used in each second of the measured time.",
+        Axis("cores", "number"),
+    ),
+)
+"""Charts over time: name, column of the timeline, title, caption, description, and axis."""
+
+
 def details(results: Results, cases: Sequence[ReportCase], colours: Mapping[str, int]) -> Section:
     """A part for every scenario, variant and scale, with all its targets."""
     subjects: dict[Subject, list[ReportCase]] = {}
@@ -128,25 +150,18 @@ def _charts(
             _series(cases, colours, lambda case: _distribution(results, case)),
             steps=True,
         ),
-        Chart(
-            f"{name}-rate",
-            f"{label}: messages received over time",
-            "Messages received over time",
-            "Messages that were received in each second of the measured time.",
-            Axis("second", "number"),
-            Axis("messages/s", "rate"),
-            _series(cases, colours, lambda case: _over_time(results, case, "received")),
-            markers=False,
-        ),
-        Chart(
-            f"{name}-cpu",
-            f"{label}: CPU over time",
-            "CPU of the system over time",
-            "Cores that the system under test used in each second of the measured time.",
-            Axis("second", "number"),
-            Axis("cores", "number"),
-            _series(cases, colours, lambda case: _over_time(results, case, "server_cpu_cores")),
-            markers=False,
+        *(
+            Chart(
+                f"{name}-{what}",
+                f"{label}: {title}",
+                caption,
+                about,
+                Axis("second", "number"),
+                y,
+                _series(cases, colours, partial(_over_time, results, key)),
+                markers=False,
+            )
+            for what, key, title, caption, about, y in _OVER_TIME
         ),
     )
     yield from (chart for chart in made if _shows_something(chart))
@@ -174,7 +189,7 @@ def _distribution(results: Results, case: ReportCase) -> tuple[Point, ...]:
     return shares([(float(row["bucket_ms"]), float(row["count"])) for row in rows])
 
 
-def _over_time(results: Results, case: ReportCase, key: str) -> tuple[Point, ...]:
+def _over_time(results: Results, key: str, case: ReportCase) -> tuple[Point, ...]:
     rows = results.of("timeline", case.run.run)
     return thinned(
         [(float(row["second"]), float(row[key])) for row in rows if row.get(key) is not None and row["second"] >= 0]
