@@ -93,7 +93,7 @@ def test_what_goes_wrong_without_waiting_for_the_disk_is_our_failure_too():
 
 def test_messages_out_of_order_are_our_failure():
     rows = [row("heliograph", outcome(0.1, late=2))]
-    assert bench_report.failures(rows) == ["qos0: 0 lost, 0 twice, 0 unexpected packets, 2 out of order"]
+    assert bench_report.failures(rows) == ["qos0: 0 lost, 0 duplicates, 0 unexpected packets, 2 out of order"]
 
 
 def test_a_goal_for_many_messages_says_when_there_were_fewer():
@@ -115,7 +115,10 @@ def test_figures_have_goals_of_their_own():
 
 def test_our_failures_and_losses_are_listed_first():
     rows = [row("heliograph", outcome(0.1, lost=2), "it went away"), row("mosquitto", outcome(10.0, lost=9))]
-    assert bench_report.failures(rows) == ["qos0: failed: it went away", "qos0: 2 lost, 0 twice, 0 unexpected packets"]
+    assert bench_report.failures(rows) == [
+        "qos0: failed: it went away",
+        "qos0: 2 lost, 0 duplicates, 0 unexpected packets",
+    ]
 
 
 def test_a_target_that_never_succeeded_says_why():

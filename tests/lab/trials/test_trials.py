@@ -188,7 +188,7 @@ def test_every_other_round_is_turned_around():
         (["run", "FANIN", "--set", "rate"], "expected --set NAME=VALUE, found 'rate'"),
         (["run", "FANIN", "--target", "external"], "--url mqtt://HOST:PORT"),
         (["run", "FANIN", "--url", "http://here"], "expected a URL as mqtt://HOST:PORT"),
-        (["search", "TRIVIAL"], "TRIVIAL has nothing to search"),
+        (["search", "TRIVIAL"], "TRIVIAL has no search parameter"),
     ],
 )
 def test_a_mistake_on_the_command_line_is_told(words, said, tmp_path, monkeypatch, capsys):

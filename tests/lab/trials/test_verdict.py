@@ -67,9 +67,12 @@ def test_a_run_that_holds_everything_passes():
         ({"found": outcome(milliseconds=501)}, "average latency 501 ms, above 500 ms"),
         (
             {"seconds": intervals(sent=(100, 100, 90, 90, 110, 110))},
-            "producers sent 90 of 100 msg/s (part 2 of the time)",
+            "producers sent 90 of 100 msg/s (in third 2 of the measured time)",
         ),
-        ({"seconds": intervals(received=(200,) * 4 + (150,) * 2)}, "150 of 200 msg/s arrived (part 3 of the time)"),
+        (
+            {"seconds": intervals(received=(200,) * 4 + (150,) * 2)},
+            "150 of 200 msg/s arrived (in third 3 of the measured time)",
+        ),
         ({"samples": server("busiest_thread_percent", 90, 88)}, "busiest CPU 89 %, above 85 %"),
         ({"samples": server("discarded", 5, 9)}, "4 messages discarded by the server"),
     ],

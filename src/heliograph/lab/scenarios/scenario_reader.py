@@ -52,7 +52,7 @@ class _Reader:
         for name in value:
             if name not in allowed:
                 hint = suggestion(name, allowed) or f"; there are {known(allowed)}"
-                self.tell((*path, name), f"{name} is unknown here{hint}")
+                self.tell((*path, name), f"{name} is not known here{hint}")
         for name in sorted(set(needed) - set(value)):
             self.tell(path, f"{name} is missing")
 
@@ -66,7 +66,7 @@ class _Reader:
         allowed = list(allowed)
         if value not in allowed:
             hint = suggestion(str(value), allowed) or f"; there are {known(allowed)}"
-            self.tell(path, f"{value} is unknown here{hint}")
+            self.tell(path, f"{value} is not known here{hint}")
 
 
 def read_scenario(text: str, file: str, document: str) -> Scenario:
