@@ -10,32 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from heliograph.common.documents import NOWHERE, Place
-from heliograph.common.suggestions import closest
-from heliograph.errors import Problem
-
-
-@dataclass(frozen=True, slots=True)
-class Mistake:
-    """One thing that is wrong, and where."""
-
-    place: Place
-    text: str
-
-    def __str__(self) -> str:
-        return f"{self.place}: {self.text}"
-
-
-class DefinitionProblem(Problem):
-    """A flow that cannot run."""
-
-    def __init__(self, mistakes: Iterable[Mistake], warnings: Iterable[Mistake] = ()) -> None:
-        self.mistakes = tuple(mistakes)
-        self.warnings = tuple(warnings)
-        """What would not keep it from running."""
-        super().__init__("\n".join(map(str, self.mistakes)))
-
-    def __reduce__(self) -> tuple[type["DefinitionProblem"], tuple[tuple[Mistake, ...], tuple[Mistake, ...]]]:
-        return DefinitionProblem, (self.mistakes, self.warnings)
+from heliograph.common.suggestions import closest_name
+from heliograph.flow.errors import DefinitionProblem, Mistake
 
 
 class Findings:
@@ -62,7 +38,7 @@ class Findings:
         return len(self._mistakes)
 
     def add(self, other: "Findings") -> None:
-        """Take over what somebody else has found."""
+        """Add the findings of another check."""
         self._mistakes.update(other._mistakes)
         self._warnings.update(other._warnings)
 
@@ -83,7 +59,7 @@ def known(names: Iterable[str]) -> str:
 
 def suggestion(word: str, names: Iterable[str]) -> str:
     """` (did you mean x?)`, if one of the names is close to the word; otherwise nothing."""
-    close = closest(word, names)
+    close = closest_name(word, names)
     return f" (did you mean {close}?)" if close else ""
 
 

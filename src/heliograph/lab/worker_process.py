@@ -65,5 +65,5 @@ class WorkerProcess:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.close()
-        process_end.end(self._process, self._patience, ask=False)
+        process_end.end_process(self._process, self._patience, ask=False)
         self._process.stdout.close()

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from heliograph.cli.lab import report as lab_report
+from heliograph.cli.lab import results
 from heliograph.cli.main import main
 from lab.report import synthetic
 
@@ -14,7 +14,7 @@ from lab.report import synthetic
 def scored(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """What was handed to Spark, which is tested elsewhere: scoring takes longer than all of these tests."""
     calls: list[Any] = []
-    monkeypatch.setattr(lab_report, "score", calls.append)
+    monkeypatch.setattr(results, "score", calls.append)
     return calls
 
 

@@ -10,14 +10,14 @@ from broker.queues.scenes import Scene
 from heliograph.broker.queues.outcome import FAILED
 from heliograph.broker.storage import record_kinds as facts
 from heliograph.cli.main import main
-from heliograph.log import kinds
+from heliograph.log import log_kinds
 from heliograph.log.queue_messages import QueueMessages
 from heliograph.log.segment import segment_files
 from heliograph.log.streams.stream_reader import StreamReader
 from heliograph.mqtt import Publish
-from log.accounts import Account
+from log.recording_logs import Account
 from log.test_mixed_messages import mixed
-from log.waiting import WatchedLog
+from log.watched_log import WatchedLog
 from plain_client import PlainClient
 from running import PLAIN, servers
 
@@ -138,7 +138,7 @@ def test_dump_prints_records_as_json(directory: Path, capsys) -> None:
 
 def test_dump_shows_records_that_make_no_sense_as_they_are(tmp_path: Path, capsys) -> None:
     log = WatchedLog(tmp_path / "log")
-    for kind, body in ((facts.MOVES, b"x"), (facts.SESSION, b"[" * 100_000), (kinds.CURSOR, b"xx")):
+    for kind, body in ((facts.MOVES, b"x"), (facts.SESSION, b"[" * 100_000), (log_kinds.CURSOR, b"xx")):
         log.append(kind, body, when=2**62)
     log.close()
     assert main(["log", "dump", str(log.directory)]) == 0

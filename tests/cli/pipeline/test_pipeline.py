@@ -14,8 +14,8 @@ import pytest
 
 from cli.queue_server import CONFIG, QueueServer, helio
 from heliograph.cli.pipeline import run as pipeline_run
+from heliograph.common.private_files import DirectoryLock
 from heliograph.errors import Problem
-from heliograph.log.lock import DirectoryLock
 from heliograph.log.streams.stream_reader import StreamReader
 from heliograph.server.processes.pipeline_folder import remove_folder
 from plain_client import PlainClient
@@ -176,14 +176,14 @@ def test_mistakes_in_what_to_run(words: list[str], told: str) -> None:
 )
 def test_options_have_the_bounds_of_the_configuration(option: str, value: str, mistake: str) -> None:
     parser = argparse.ArgumentParser()
-    pipeline_run.add_arguments(parser)
+    pipeline_run.ACTIONS["run"].add_arguments(parser)
     with pytest.raises(Problem, match=mistake):
-        pipeline_run.run(parser.parse_args(["flow", "--source", "stream:x", option, value]))
+        pipeline_run.ACTIONS["run"].run(parser.parse_args(["flow", "--source", "stream:x", option, value]))
 
 
 def test_beside_a_configuration_file_no_option_is_ignored() -> None:
     parser = argparse.ArgumentParser()
-    pipeline_run.add_arguments(parser)
+    pipeline_run.ACTIONS["run"].add_arguments(parser)
     values = {
         "--sink": "Out=topic:x",
         "--set": "a=1",
@@ -203,7 +203,7 @@ def test_the_server_that_is_named_by_hand_counts(tmp_path: Path) -> None:
     (tmp_path / "clean.py").touch()
     (tmp_path / "x.toml").write_text(MORE + 'server = "http://far:15880"\n')
     parser = argparse.ArgumentParser()
-    pipeline_run.add_arguments(parser)
+    pipeline_run.ACTIONS["run"].add_arguments(parser)
     words = ["--config", str(tmp_path / "x.toml"), "clean"]
     for more, server in (([], "http://far:15880"), (["--server", "http://near:15880"], "http://near:15880")):
         assert pipeline_run._configured(parser.parse_args([*words, *more])).server == server
@@ -212,7 +212,7 @@ def test_the_server_that_is_named_by_hand_counts(tmp_path: Path) -> None:
 def test_a_range_has_the_databases_of_the_pipeline_unless_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     parser = argparse.ArgumentParser()
-    pipeline_run.add_arguments(parser)
+    pipeline_run.ACTIONS["run"].add_arguments(parser)
     words = ["flow", "--source", "stream:x"]
     own, past = (
         pipeline_run._given(parser.parse_args([*words, *more]))
@@ -236,7 +236,7 @@ def test_databases_of_flows_to_compare_have_to_be_somewhere(tmp_path: Path) -> N
 
 def test_messages_may_be_lost_if_the_command_line_says_so() -> None:
     parser = argparse.ArgumentParser()
-    pipeline_run.add_arguments(parser)
+    pipeline_run.ACTIONS["run"].add_arguments(parser)
     words = ["flow", "--source", "stream:x"]
     for more, may in (([], True), (["--fail-on-data-loss"], True), (["--no-fail-on-data-loss"], False)):
         assert pipeline_run._given(parser.parse_args([*words, *more])).fail_on_data_loss is may
@@ -396,7 +396,7 @@ sys.exit(main(["pipeline", "run", "--job", "job.py", "--source", "stream:x"]))
 def test_the_server_and_its_commands_need_no_spark() -> None:
     program = """
 import sys, heliograph.server.process, heliograph.cli.server.serve
-import heliograph.cli.pipeline.list, heliograph.cli.pipeline.lag
+import heliograph.cli.pipeline.status, heliograph.cli.pipeline.control
 assert not [name for name in sys.modules if name.startswith(("pyspark", "pyarrow", "heliograph.pipeline"))]
 """
     subprocess.run([sys.executable, "-c", program], env=environment(), check=True)

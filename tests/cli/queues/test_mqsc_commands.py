@@ -8,10 +8,8 @@ from hypothesis import strategies as st
 
 from cli.queues.scripted_management import ScriptedManagement, queue
 from heliograph.cli.queues.mqsc_attributes import ATTRIBUTES, WITHOUT_EFFECT
-from heliograph.cli.queues.mqsc_commands import Interpreter
-from heliograph.cli.queues.mqsc_help import OBJECTS
-from heliograph.cli.queues.mqsc_parser import parse
-from heliograph.cli.queues.mqsc_text import CommandText, MqscMistake, commands, quoted
+from heliograph.cli.queues.mqsc_commands import OBJECTS, Interpreter
+from heliograph.cli.queues.mqsc_parser import CommandText, MqscSyntaxError, commands, parse, quoted
 
 
 def run(text: str, *queues: dict[str, Any]) -> tuple[ScriptedManagement, list[str], Interpreter]:
@@ -81,10 +79,10 @@ def test_any_value_reads_back_as_it_was_written(text: str) -> None:
     assert [word.text for word in clause.values] == [text]
 
 
-def mistake_in(source: CommandText) -> MqscMistake | None:
+def mistake_in(source: CommandText) -> MqscSyntaxError | None:
     try:
         parse(source)
-    except MqscMistake as found:
+    except MqscSyntaxError as found:
         return found
     return None
 

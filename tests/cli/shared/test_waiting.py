@@ -10,15 +10,15 @@ from running import PATIENCE, environment
 PROGRAM = """
 import sys, threading
 from heliograph.common import terminal
-from heliograph.cli.shared import waiting as patience
-patience._SILENCE = 0.01
+from heliograph.cli.shared import output
+output._SILENCE = 0.01
 terminal.guard()
-shown, real = threading.Event(), patience.steer
+shown, real = threading.Event(), output.steer
 def noticed(stream, text):
     real(stream, text)
     shown.set()
-patience.steer = noticed
-with patience.showing("scoring \\x1b[2J"):
+output.steer = noticed
+with output.showing("scoring \\x1b[2J"):
     if sys.stderr.isatty():
         assert shown.wait(20)
 print("done")

@@ -7,7 +7,8 @@ import pytest
 
 from documentation import Block, blocks, section
 from esql_examples import literal
-from heliograph.flow.formats import Catalogue, FormatProblem
+from heliograph.flow.errors import FormatProblem
+from heliograph.flow.formats import Catalogue
 from heliograph.flow.formats.catalogue import FORMATS
 from heliograph.flow.formats.copybook.copybook_importing import OPTIONS
 from heliograph.flow.formats.csv import OWN
@@ -16,8 +17,8 @@ from heliograph.flow.formats.model import Models
 from heliograph.flow.formats.model.logical import Type
 from heliograph.flow.formats.model.model_kinds import KINDS
 from heliograph.flow.formats.mrm_xml.mrm_xml_shapes import PROPERTIES as XML
-from heliograph.flow.formats.tds.tds_properties import PROPERTIES as TDS
-from heliograph.flow.formats.tds.tds_properties import Separation
+from heliograph.flow.formats.tds.tds_plan import PROPERTIES as TDS
+from heliograph.flow.formats.tds.tds_plan import Separation
 from heliograph.flow.tree import Element, Part, Text
 from heliograph.flow.tree.element_types import ROLES, Role
 

@@ -3,7 +3,7 @@
 import pytest
 
 from heliograph.flow.formats.envelope import Envelope
-from heliograph.flow.hosting import Attempts, BatchSize, RefusalMemory, Step, may_be_put_away
+from heliograph.flow.hosting import Attempts, BatchSize, RefusalMemory, Step, Waiting, may_be_put_away
 from heliograph.flow.hosting import attempts as module
 
 
@@ -84,7 +84,7 @@ class TestRefusals:
 class TestBatchSizes:
     def test_as_many_are_taken_singly_as_were_given_back(self):
         size = BatchSize(100)
-        size.after(Step.SINGLY, 2)
+        size.after(Step.ONE_BY_ONE, 2)
         sizes = []
         for _ in range(3):
             sizes.append(size.most)
@@ -93,20 +93,20 @@ class TestBatchSizes:
 
     def test_a_message_that_was_backed_out_is_taken_singly_again(self):
         size = BatchSize(100)
-        size.after(Step.SINGLY, 1)
+        size.after(Step.ONE_BY_ONE, 1)
         size.after(Step.BACK_OUT, 1)
         assert size.most == 1
 
     def test_waiting_for_a_database_changes_nothing(self):
         size = BatchSize(100)
-        size.after(Step.SINGLY, 1)
+        size.after(Step.ONE_BY_ONE, 1)
         size.after(Step.LATER, 1)
         size.after(Step.COMMIT_EFFECTS, 1)
         assert size.most == 100
 
     def test_batches_are_large_again_if_others_have_taken_the_messages(self):
         size = BatchSize(100)
-        size.after(Step.SINGLY, 100)
+        size.after(Step.ONE_BY_ONE, 100)
         size.nothing_there()
         assert size.most == 100
 
@@ -114,3 +114,24 @@ class TestBatchSizes:
         size = BatchSize(100)
         size.after(Step.COMMIT, 100, effects=20_000)
         assert size.most == 10
+
+
+def test_pauses_double_up_to_five_seconds():
+    waiting = Waiting()
+    assert [waiting.pause(0.0) for _ in range(8)] == [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0, 5.0]
+
+
+def test_they_begin_anew_after_a_success():
+    waiting = Waiting()
+    waiting.pause(0.0)
+    waiting.pause(0.0)
+    waiting.over()
+    assert not waiting.has_begun
+    assert waiting.pause(0.0) == 0.1
+
+
+def test_patience_begins_with_the_first_failure():
+    waiting = Waiting(patience=30.0)
+    assert waiting.pause(100.0) == 0.1
+    assert waiting.pause(130.0) == 0.2
+    assert waiting.pause(130.1) is None

@@ -22,7 +22,7 @@ from heliograph.amqp import (
     TransactionalState,
     Transfers,
 )
-from heliograph.amqp.messages.message import coordination
+from heliograph.amqp.messages.message import transaction_request
 from lab.scripted.server import Script, ScriptedServer, faithful
 
 CREDIT = 10_000
@@ -113,7 +113,7 @@ class QueueBroker(ScriptedServer):
         return Accepted()
 
     def _coordinate(self, delivery: Delivery) -> Accepted | Declared:
-        asked = coordination(delivery.payload)
+        asked = transaction_request(delivery.payload)
         if isinstance(asked, Declare):
             return Declared(delivery.tag)
         self._deliver_all(self._units.pop(asked.txn_id, []))

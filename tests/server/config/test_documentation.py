@@ -6,21 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from heliograph.cli.server import config_reference
+from heliograph.cli.server import config as config_reference
 from heliograph.objects.attributes import attributes_of
-from heliograph.objects.reading import TableReader
+from heliograph.objects.object_tables import TableReader
 from heliograph.objects.reference import with_tables
 from heliograph.server.config.loading import Config
 
 DOCS = Path(__file__).parents[3] / "docs"
-PAGES = [DOCS / "reference" / "configuration.md", DOCS / "guides" / "queues.md"]
+PAGES = [DOCS / "reference" / "configuration.md", DOCS / "reference" / "queues.md"]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_the_tables_are_up_to_date(page: Path) -> None:
     text = page.read_text()
     assert text == with_tables(text, config_reference.table), (
-        "run: helio config reference docs/reference/configuration.md docs/guides/queues.md"
+        "run: helio config reference docs/reference/configuration.md docs/reference/queues.md"
     )
 
 

@@ -10,7 +10,8 @@ from urllib.error import HTTPError
 import pytest
 
 from heliograph.cli.main import main
-from heliograph.log.streams.stream_index import UnknownStream, stream_directory
+from heliograph.log.errors import UnknownStream
+from heliograph.log.streams.stream_index import stream_directory
 from heliograph.log.streams.stream_reader import StreamReader
 from plain_client import PlainClient
 from running import PATIENCE, RunningServer, Serve

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from heliograph.cli.log.records import as_json
-from heliograph.log import kinds
+from heliograph.log import log_kinds
 from heliograph.log.reader import LogReader
 from heliograph.log.streams import remote_stream_reader, stream_parts
 from heliograph.log.streams.remote_stream_reader import RemoteStreamReader
@@ -22,7 +22,7 @@ from heliograph.log.streams.stream_parts import BodyPiece, FilePart
 from heliograph.log.streams.stream_reader import StreamReader
 from heliograph.log.streams.stream_span import StreamMessage
 from heliograph.server.http.stream_pages import StreamPages
-from log.accounts import Account, unforced
+from log.recording_logs import Account, unforced
 
 PARTITIONS = 2
 NAME = "s"
@@ -125,7 +125,7 @@ def dumped(directory: Path, cursor: int) -> list[Stored]:
     found: list[Stored] = []
     for record in LogReader(directory).records(0):
         shown = json.loads(json.dumps(as_json(record)))
-        for one in shown["records"] if record.kind == kinds.GROUP else [shown]:
+        for one in shown["records"] if record.kind == log_kinds.GROUP else [shown]:
             if one["kind"] != "messages" or cursor not in [receiver["cursor"] for receiver in one["receivers"]]:
                 continue
             if "topic" in one:

@@ -4,7 +4,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from heliograph.broker.core.queue_definition import Kind, QueueDefinition
-from heliograph.objects import to_values
+from heliograph.objects import object_to_values
 
 if TYPE_CHECKING:
     from heliograph.broker.broker import Broker
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def describe(broker: "Broker", definition: QueueDefinition) -> dict[str, Any]:
     """All there is to say of a queue, an alias or a model; a queue with messages has figures too."""
-    found = to_values(definition)
+    found = object_to_values(definition)
     if definition.kind is Kind.LOCAL:
         queue = broker.queues.find(definition.name)
         found["topics"] = [binding.filter for binding in broker.bindings.of(queue)]

@@ -16,7 +16,7 @@ from heliograph.broker.administration.description import describe, is_meant
 from heliograph.broker.core.queue_definition import Kind, QueueDefinition
 from heliograph.broker.queues.refusal import NOT_ALLOWED, NOT_FOUND, PRECONDITION, NoSuchQueue, Refused
 from heliograph.errors import Problem
-from heliograph.objects import read, shown, to_values
+from heliograph.objects import object_to_values, read_object, shown_value
 
 if TYPE_CHECKING:
     from heliograph.broker.broker import Broker
@@ -101,7 +101,7 @@ def _read(request: Message) -> tuple[Callable[["Broker", Arguments], Any], Argum
     name = (request.application_properties or {}).get("operation")
     if not isinstance(name, str) or name not in _OPERATIONS:
         known = ", ".join(_OPERATIONS)
-        raise Problem(f"expected the application property operation to be one of {known}, found {shown(name)}")
+        raise Problem(f"expected the application property operation to be one of {known}, found {shown_value(name)}")
     operation, takes = _OPERATIONS[name]
     arguments = request.body.value if isinstance(request.body, Value) else request.body
     if arguments is None:
@@ -116,16 +116,16 @@ def _read(request: Message) -> tuple[Callable[["Broker", Arguments], Any], Argum
 
 def _check(operation: str, key: Any, value: Any, known: Mapping[str, type]) -> None:
     if key not in known:
-        raise Problem(f"{operation}: expected no argument but {', '.join(known) or 'none'}, found {shown(key)}")
+        raise Problem(f"{operation}: expected no argument but {', '.join(known) or 'none'}, found {shown_value(key)}")
     kind = known[key]
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise Problem(f"{operation}: expected {key} to be of type {kind.__name__}, found {shown(value)}")
+        raise Problem(f"{operation}: expected {key} to be of type {kind.__name__}, found {shown_value(value)}")
 
 
 def _name(arguments: Arguments) -> str:
     name = arguments.get("name")
     if not isinstance(name, str) or not name:
-        raise Problem(f"expected the argument name to be the name of a queue, found {shown(name)}")
+        raise Problem(f"expected the argument name to be the name of a queue, found {shown_value(name)}")
     return str(name)
 
 
@@ -167,7 +167,7 @@ def _define(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
     replace, like = given.pop("replace", False), given.pop("like", "")
     if like:
         given = {**_likeness(broker, like, given.get("kind", Kind.LOCAL)), **given}
-    wanted = read(QueueDefinition, given)
+    wanted = read_object(QueueDefinition, given)
     if wanted.internal:
         raise Refused(NOT_ALLOWED, f'expected a name that does not begin with "$", found {wanted.name}')
     try:
@@ -179,7 +179,7 @@ def _define(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
         raise Refused(PRECONDITION, f"there is a queue {wanted.name} already")
     if there.kind is not wanted.kind:
         raise Refused(NOT_ALLOWED, f"queue {wanted.name} is of kind {there.kind}, not {wanted.kind}")
-    changes = to_values(wanted)
+    changes = object_to_values(wanted)
     del changes["name"], changes["kind"]
     _change(broker, wanted.name, changes)
     return {"name": wanted.name, "replaced": True}
@@ -190,7 +190,7 @@ def _likeness(broker: "Broker", name: str, kind: str) -> dict[str, Any]:
     model = broker.queues.definition(name)
     if model.kind != kind:
         raise Refused(NOT_ALLOWED, f"queue {name} is of kind {model.kind}, not {kind}")
-    return to_values(model)
+    return object_to_values(model)
 
 
 def _alter(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
@@ -202,8 +202,8 @@ def _alter(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
 
 def _change(broker: "Broker", name: str, changes: dict[str, Any]) -> None:
     """Change attributes; checked as a whole before anything happens."""
-    there = to_values(broker.queues.definition(name))
-    wanted = read(QueueDefinition, {**there, **changes})
+    there = object_to_values(broker.queues.definition(name))
+    wanted = read_object(QueueDefinition, {**there, **changes})
     broker.queues.alter(name, **{key: getattr(wanted, key) for key in changes})
 
 

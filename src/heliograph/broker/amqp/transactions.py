@@ -4,7 +4,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from heliograph.amqp import Declared, Delivery, Discharge, Error, ProtocolError, Receiver, Rejected, conditions
-from heliograph.amqp.messages import coordination
+from heliograph.amqp.messages import transaction_request
 from heliograph.broker.amqp.departure import Departure
 from heliograph.broker.amqp.states import TAKEN, rejection
 from heliograph.broker.core.memory import Account
@@ -75,7 +75,7 @@ class Coordination:
 
     def _take_one(self, delivery: Delivery) -> None:
         try:
-            asked = coordination(delivery.payload)
+            asked = transaction_request(delivery.payload)
         except ProtocolError as error:
             self._refuse(delivery, Refusal(error.condition, str(error)))
             return

@@ -24,6 +24,7 @@ from heliograph.broker.sessions.session import Session
 from heliograph.broker.sessions.subscription import Subscription
 from heliograph.common.pieces import Pieces
 from heliograph.mqtt import (
+    PacketType,
     Properties,
     ProtocolError,
     Reason,
@@ -34,7 +35,6 @@ from heliograph.mqtt import (
     packet_bounds,
     packets,
 )
-from heliograph.mqtt.packet_types import PacketType
 
 # The largest CONNECT has five strings of 64 KB and properties; nobody needs near that before being admitted.
 _CONNECT_SIZE = 512 * 1024
@@ -419,7 +419,7 @@ class Connection:
         try:
             packet = decode(first, body, self.version)
         except ProtocolError as error:
-            if first >> 4 == packets.PacketType.CONNECT:
+            if first >> 4 == PacketType.CONNECT:
                 # The protocol level stands after the name; a v5 client gets its refusal in v5 form.
                 self.version5 = body[:7] == b"\x00\x04MQTT\x05"
                 self.version = 5 if self.version5 else 4

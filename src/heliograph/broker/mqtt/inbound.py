@@ -25,6 +25,7 @@ from heliograph.common.bounded_dict import BoundedDict
 from heliograph.mqtt import (
     Ids,
     MalformedPacket,
+    PacketType,
     ProtocolError,
     Reason,
     decode_properties,
@@ -32,7 +33,6 @@ from heliograph.mqtt import (
     first_ids_of,
     run_length,
 )
-from heliograph.mqtt.packets import PacketType
 
 if TYPE_CHECKING:
     from heliograph.broker.mqtt.connection import Connection

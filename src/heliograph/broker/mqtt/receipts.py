@@ -14,6 +14,7 @@ from heliograph.mqtt import (
     PUBRECS,
     PUBRELS,
     MalformedPacket,
+    PacketType,
     ProtocolError,
     PubComp,
     PubRel,
@@ -22,7 +23,6 @@ from heliograph.mqtt import (
     encode,
     read_ack_run,
 )
-from heliograph.mqtt.packet_types import PacketType
 
 if TYPE_CHECKING:
     from heliograph.broker.mqtt.connection import Connection

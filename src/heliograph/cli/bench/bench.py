@@ -10,25 +10,11 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from heliograph.cli.actions import add_actions, run_action
-from heliograph.lab.bench import FULL, QUICK, choose_cases, choose_targets, list_choices, missing_targets, run_bench
-
-_ACTIONS = {
-    "flows": "measure message flows beside published figures",
-    "spark": "measure pipelines on Spark",
-    "scores": "measure how fast Spark scores runs of the lab",
-    "restart": "measure restarts with full queues after kill -9",
-    "connections": "measure very many AMQP connections",
-    "chart": "draw what a message costs as a server has more to look after",
-    "generator": "measure the load generator itself",
-    "amqp": "measure the AMQP engine alone, in memory",
-    "copy": "measure the least that passing messages on and storing them can cost",
-}
+from heliograph.lab import bench
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `helio bench`."""
-    add_actions(parser, "bench", _ACTIONS, required=False)
     parser.add_argument("--quick", action="store_true", help="a short look, about ten minutes; figures are rougher")
     parser.add_argument("--case", action="append", default=[], metavar="NAME", help="only these cases (globs work)")
     parser.add_argument("--target", action="append", default=[], metavar="NAME", help="only these brokers")
@@ -48,18 +34,16 @@ def _rounds(text: str) -> int:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run `helio bench` or one of its actions; 1 when our own server failed, lost or repeated anything."""
-    if args.action is not None:
-        return run_action("bench", args)
-    cases = choose_cases(args.case)
+    """Measure; 1 if our own server failed, or lost or repeated messages."""
+    cases = bench.choose_cases(args.case)
     if args.list:
-        list_choices(cases)
+        bench.list_choices(cases)
         return 0
-    effort = QUICK if args.quick else FULL
+    effort = bench.QUICK if args.quick else bench.FULL
     if args.repeat:
         effort = replace(effort, rounds=args.repeat)
     if not args.target:
-        for line in missing_targets(cases):
+        for line in bench.missing_targets(cases):
             print(line, file=sys.stderr)
     results = args.json or Path("bench-results") / time.strftime("%Y%m%dT%H%M%S.json")
-    return run_bench(cases, choose_targets(args.target), effort, results, args.markdown)
+    return bench.run_bench(cases, bench.choose_targets(args.target), effort, results, args.markdown)

@@ -1,1 +1,1 @@
-"""`helio flow`: message flows, written, checked, tested and run."""
+"""Write, check, draw, test, run and measure message flows: folders with a flow.yaml, ESQL, models and test cases."""

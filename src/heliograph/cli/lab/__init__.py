@@ -1,1 +1,1 @@
-"""`helio lab`: load, measurements and reports."""
+"""The lab: put load on this server or any other broker, measure it, find its peak, keep raw data, write reports."""

@@ -1,23 +1,20 @@
-"""Run scenarios: put their load on a system, watch it and the machine, and keep everything that was measured.
-
-Several targets take turns, in turned order in every other round. What a system cannot do is skipped, with the reason.
-The exit status is 1 if a run could not be done; one that does not hold its pass rule is a result like any other.
-"""
+"""The table at the end of `helio lab run`: a row for each scenario and system, medians where it was repeated."""
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from statistics import median
 
 import psutil
 
 from heliograph.cli.lab.options import add_load, add_target, overrides, targets
 from heliograph.cli.lab.progress import Console, Progress
-from heliograph.cli.lab.table import HEADINGS, row
+from heliograph.cli.shared.output import table
 from heliograph.cli.shared.signals import ended_in_order
-from heliograph.cli.shared.tables import table
-from heliograph.errors import Problem
+from heliograph.errors import InvalidInput, Problem
 from heliograph.lab import BrokerGone, raise_file_limit, rounded
+from heliograph.lab.load import Histogram
 from heliograph.lab.raw import new_run_id
 from heliograph.lab.scenarios import Scenario, all_scenarios, load_scenario
 from heliograph.lab.trials import (
@@ -29,6 +26,53 @@ from heliograph.lab.trials import (
     interleaved,
     reason_to_skip,
 )
+
+HEADINGS = (
+    "SCENARIO",
+    "VARIANT",
+    "TARGET",
+    "IN/S",
+    "OUT/S",
+    "AVG MS",
+    "50P MS",
+    "99P MS",
+    "MAX MS",
+    "LOST",
+    "CORES",
+    "PASSED",
+)
+
+
+def row(results: Sequence[TrialResult]) -> tuple[object, ...]:
+    """The row of all rounds of one scenario on one system."""
+    trial = results[0].trial
+    passed = sum(result.verdict.passed for result in results)
+    return (
+        trial.scenario.name,
+        trial.scenario.variant(trial.variant).name,
+        trial.kind.name,
+        rounded(median(result.sent_rate for result in results)),
+        rounded(median(result.received_rate for result in results)),
+        _latency(results, lambda found: found.sum_ns / found.count),
+        _latency(results, lambda found: found.percentile(50)),
+        _latency(results, lambda found: found.percentile(99)),
+        _latency(results, lambda found: found.max_ns),
+        sum(result.lost for result in results),
+        _cores(results),
+        ("yes" if passed else "no") if len(results) == 1 else f"{passed} of {len(results)}",
+    )
+
+
+def _latency(results: Sequence[TrialResult], part: Callable[[Histogram], float]) -> str:
+    found = [result.latency for result in results]
+    values = [part(one) for one in found if one is not None and one.count]
+    return rounded(median(values) / 1e6) if values else "-"
+
+
+def _cores(results: Sequence[TrialResult]) -> str:
+    values = [result.cpu_cores for result in results if result.cpu_cores is not None]
+    return f"{median(values):.2f}" if values else "-"
+
 
 EXAMPLES = """\
   helio lab run FANOUT --scale 0.01
@@ -97,7 +141,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _scenarios(args: argparse.Namespace) -> list[Scenario]:
     if args.all == bool(args.names):
-        raise Problem("expected names of scenarios, or --all; `helio lab list` shows what there is")
+        raise InvalidInput("expected names of scenarios, or --all; `helio lab list` shows what there is")
     return all_scenarios() if args.all else [load_scenario(name) for name in args.names]
 
 

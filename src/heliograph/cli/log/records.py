@@ -7,7 +7,7 @@ from typing import Any
 from heliograph.broker import DELIVERIES_ROW
 from heliograph.broker.storage import offline_sessions as away_facts
 from heliograph.broker.storage import record_kinds as facts
-from heliograph.cli.shared.tables import moment
+from heliograph.cli.shared.output import moment
 from heliograph.log import (
     AMQP_MESSAGES,
     MIXED_PACKETS,
@@ -17,21 +17,20 @@ from heliograph.log import (
     decode_queue_messages,
     decode_uniform_messages,
     form_of,
-    kinds,
+    log_kinds,
     receivers_of,
     records_in,
 )
-from heliograph.log import cursor_table as account
 
 KINDS = {
-    kinds.MESSAGES: "messages",
-    kinds.ACKS: "acks",
-    kinds.CURSOR: "cursor",
-    kinds.CURSOR_DELETED: "gone",
-    kinds.MESSAGES_MOVED: "moved",
-    kinds.CHECKPOINT: "checkpoint",
-    kinds.CHECKPOINT_COMPLETE: "complete",
-    kinds.GROUP: "group",
+    log_kinds.MESSAGES: "messages",
+    log_kinds.ACKS: "acks",
+    log_kinds.CURSOR: "cursor",
+    log_kinds.CURSOR_DELETED: "gone",
+    log_kinds.MESSAGES_MOVED: "moved",
+    log_kinds.CHECKPOINT: "checkpoint",
+    log_kinds.CHECKPOINT_COMPLETE: "complete",
+    log_kinds.GROUP: "group",
     facts.SESSION: "session",
     facts.ENDED: "ended",
     facts.PRESENCE: "presence",
@@ -89,17 +88,17 @@ def _body(record: Record) -> dict[str, Any]:
         case "retained":
             return _messages(body, 1)
         case "acks":
-            return {"acks": [{"cursor": c, "from": lo, "to": lo + n} for c, lo, n in account.ACK.iter_unpack(body)]}
+            return {"acks": [{"cursor": c, "from": lo, "to": lo + n} for c, lo, n in log_kinds.ACK.iter_unpack(body)]}
         case "cursor":
             return _cursor(body)
         case "gone":
-            return {"cursor": account.NUMBER.unpack(body)[0]}
+            return {"cursor": log_kinds.NUMBER.unpack(body)[0]}
         case "moved":
             return _moved(body)
         case "checkpoint":
             return {}
         case "complete":
-            return {"checkpoint": account.POSITION.unpack(body)[0]}
+            return {"checkpoint": log_kinds.POSITION.unpack(body)[0]}
         case "moves":
             return {"moves": [_move(move) for move in facts.decode_moves(body)]}
         case "sessions away":
@@ -170,7 +169,7 @@ def _receivers(record: Record) -> dict[str, Any]:
         {"cursor": cursor, "offset": offset} | ({"identifier": identifier} if identifier else {})
         for cursor, offset, identifier in zip(*receivers_of(record.body), strict=True)
     ]
-    return {"receivers": shown} | ({"copy": True} if record.flags & kinds.COPY else {})
+    return {"receivers": shown} | ({"copy": True} if record.flags & log_kinds.COPY else {})
 
 
 def _cursor(body: bytes) -> dict[str, Any]:
@@ -185,7 +184,7 @@ def _cursor(body: bytes) -> dict[str, Any]:
 
 
 def _moved(body: bytes) -> dict[str, Any]:
-    gone_from, gone_to, runs = account.decode_moved(body)
+    gone_from, gone_to, runs = log_kinds.decode_moved(body)
     return {"from": [gone_from, gone_to], "moved": [run._asdict() for run in runs]}
 
 

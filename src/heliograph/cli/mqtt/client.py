@@ -1,4 +1,4 @@
-"""A small blocking MQTT client: a client session, and a socket for each of its connections."""
+"""Packets in one line each, for -d."""
 
 import contextlib
 import time
@@ -6,19 +6,24 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Self
 
-from heliograph.cli.mqtt.connection import CONNECT_TIMEOUT, Address, Connection, Lost
-from heliograph.cli.mqtt.trace import Log, Trace
-from heliograph.errors import Problem
+from heliograph.cli.errors import CommandFailed, ConnectionFailed
+from heliograph.cli.mqtt.connection import CONNECT_TIMEOUT, Address, Connection
+from heliograph.errors import InvalidInput, Problem
 from heliograph.mqtt import (
     Auth,
     Connect,
     Disconnect,
+    Packet,
     Properties,
+    ProtocolError,
     Publish,
     Reason,
     SubAck,
+    Subscribe,
     Subscription,
     UnsubAck,
+    decode,
+    packet_bounds,
 )
 from heliograph.mqtt.client import (
     Acknowledged,
@@ -33,6 +38,49 @@ from heliograph.mqtt.client import (
     Released,
     Repeated,
 )
+
+_LARGEST_PACKET = 5 + 268_435_455  # what the length of a packet can say
+
+Log = Callable[[str], None]
+
+
+class Trace:
+    """Shows the packets of one direction of a connection."""
+
+    def __init__(self, log: Log, arrow: str, version: int) -> None:
+        self._log = log
+        self._arrow = arrow
+        self._version = version
+        self._data = bytearray()
+
+    def see(self, data: bytes) -> None:
+        """Show the packets that are whole now. What is no packet is for others to complain of."""
+        self._data += data
+        pos = 0
+        with contextlib.suppress(ProtocolError):
+            while (bounds := packet_bounds(self._data, pos, _LARGEST_PACKET, self._version)) is not None:
+                start, end = bounds
+                if end > len(self._data):
+                    break
+                packet = decode(self._data[pos], bytes(self._data[start:end]), self._version)
+                self._log(f"{self._arrow} {_summary(packet)}")
+                pos = end
+        del self._data[:pos]
+
+
+def _summary(packet: Packet) -> str:
+    """A packet in one line for -d, without its payload and without passwords."""
+    words = [type(packet).__name__.upper()]
+    for field in ("client_id", "packet_id", "topic", "qos", "retain", "dup", "reason", "reasons", "filters"):
+        value = getattr(packet, field, None)
+        if value:
+            words.append(f"{field}={value!r}")
+    if isinstance(packet, Subscribe):
+        words += [f"{one.filter!r} QoS {one.qos}" for one in packet.subscriptions]
+    if isinstance(packet, Publish):
+        words.append(f"{len(packet.payload)} bytes")
+    return " ".join(words)
+
 
 # No answer for this long means that none will come.
 ANSWER_TIMEOUT = 30.0
@@ -54,7 +102,7 @@ _PASSING = {
 }
 
 
-class Kept:
+class SavedSession:
     """What outlives a connection: the session, and messages that nobody has dealt with yet."""
 
     def __init__(self) -> None:
@@ -68,8 +116,8 @@ class Client:
     """One connection to a server, as a context manager that sends `goodbye` at the end.
 
     `trace`, if any, is told of each packet, and `warn` of what the server refuses without ending the
-    connection. Whatever ends the connection is raised as Problem, or as Lost if another one may go better.
-    `kept` is what a connection before this one has left.
+    connection. Whatever ends the connection is raised as Problem, or as ConnectionFailed if another one may go better.
+    `saved` is the state of a connection before this one.
     """
 
     def __init__(
@@ -80,14 +128,14 @@ class Client:
         goodbye: Disconnect,
         trace: Log | None,
         warn: Log,
-        kept: Kept | None = None,
+        saved: SavedSession | None = None,
     ) -> None:
         self._warn = warn
         self._address = address
         self._goodbye = goodbye
-        self._farewell: Problem | None = None
-        self._kept = kept or Kept()
-        self._session = self._kept.session
+        self._end_error: Problem | None = None
+        self._saved = saved or SavedSession()
+        self._session = self._saved.session
         self._answers: dict[int, SubAck | UnsubAck] = {}
         self._topics: dict[int, str] = {}
         """Topics of messages in flight, by their numbers."""
@@ -97,7 +145,7 @@ class Client:
         self._received = Trace(trace, "<-", connect.version) if trace else None
         self.refused = 0
         """How many messages the server has refused."""
-        self.messages = self._kept.messages
+        self.messages = self._saved.messages
         """What has arrived; whoever takes a message removes it and calls `acknowledge`."""
         self._connection = Connection(address)
         try:
@@ -124,8 +172,8 @@ class Client:
         """
         events, due = self._session.tick(time.monotonic())
         self._handle(events)
-        if self._farewell is not None:
-            raise self._farewell
+        if self._end_error is not None:
+            raise self._end_error
         self._write()
         if due != float("inf"):
             left = max(0.001, due - time.monotonic())
@@ -163,7 +211,7 @@ class Client:
     def acknowledge(self, message: Publish) -> None:
         """Tell the server that the oldest message which is not acknowledged has been dealt with: this one."""
         if message.qos:
-            self._session.acknowledge(self._kept.arrivals[0], 1)
+            self._session.acknowledge(self._saved.arrivals[0], 1)
             self._acknowledge_repeated()
             self._write()
 
@@ -185,7 +233,7 @@ class Client:
             if reason >= 0x80
         ]
         if len(refusals) == len(subscriptions):
-            raise Problem("; ".join(refusals))
+            raise CommandFailed("; ".join(refusals))
         for refusal in refusals:
             self._warn(refusal)
 
@@ -214,13 +262,13 @@ class Client:
         while not arrived():
             left = deadline - time.monotonic()
             if left <= 0:
-                raise Lost(f"{self._address} has not answered {what} for {seconds:g} s")
+                raise ConnectionFailed(f"{self._address} has not answered {what} for {seconds:g} s")
             self.step(left)
 
     def _step_with_progress(self) -> None:
         silence = time.monotonic() - self._last_acknowledged
         if self._session.in_flight and silence > ANSWER_TIMEOUT:
-            raise Problem(f"{self._address} has not acknowledged any message for {ANSWER_TIMEOUT:g} s")
+            raise CommandFailed(f"{self._address} has not acknowledged any message for {ANSWER_TIMEOUT:g} s")
         self.step(ANSWER_TIMEOUT)
 
     def _handle(self, events: list[Event]) -> None:
@@ -229,7 +277,7 @@ class Client:
                 case Messages():
                     self._take(event)
                 case Repeated():
-                    self._kept.arrivals.append(event)
+                    self._saved.arrivals.append(event)
                     self._acknowledge_repeated()
                 case Released():
                     self._session.acknowledge(event)
@@ -238,45 +286,45 @@ class Client:
                 case SubAck() | UnsubAck():
                     self._answers[event.packet_id] = event
                 case Auth():
-                    self._farewell = Problem(f"{self._address} sent AUTH, which was not expected")
+                    self._end_error = CommandFailed(f"{self._address} sent AUTH, which was not expected")
                 case Connected():
                     pass
                 case _:
                     # Raised by the next step, so that messages which came before it are not lost.
-                    self._farewell = self._end(event)
+                    self._end_error = self._end(event)
 
     def _end(self, event: Event) -> Problem | None:
         """What to tell of an event that ends the connection."""
         match event:
             case Refused():
-                kind = Lost if event.reason in _PASSING else Problem
+                kind = ConnectionFailed if event.reason in _PASSING else CommandFailed
                 return kind(f"connection refused: {_refusal(event)}")
             case Disconnected():
-                kind = Lost if event.reason in _PASSING else Problem
+                kind = ConnectionFailed if event.reason in _PASSING else CommandFailed
                 return kind(f"disconnected by the server: {_reason_text(event.reason, event.properties)}")
             case Failed(reason=Reason.KEEP_ALIVE_TIMEOUT):
-                return Lost(event.text.replace("the server", str(self._address)))
+                return ConnectionFailed(event.text.replace("the server", str(self._address)))
             case Failed():
-                return Problem(f"{self._address} sent bytes that are not MQTT: {event.text}")
+                return CommandFailed(f"{self._address} sent bytes that are not MQTT: {event.text}")
             case _:
                 return None
 
     def _take(self, run: Messages) -> None:
         """A run of messages, one by one."""
         if run.ids:
-            self._kept.arrivals.append(run)
+            self._saved.arrivals.append(run)
         for packet_id, payload in zip(run.ids or [0] * len(run.payloads), run.payloads, strict=True):
             self.messages.append(Publish(run.topic, payload, run.qos, run.retain, run.dup, packet_id, run.properties))
 
     def _acknowledge_repeated(self) -> None:
         """Acknowledge what needs nothing else, up to the next message that nobody has dealt with."""
-        arrivals = self._kept.arrivals
+        arrivals = self._saved.arrivals
         while arrivals and (isinstance(arrivals[0], Repeated) or arrivals[0].done == len(arrivals[0].ids)):
             self._session.acknowledge(arrivals.popleft())
 
     def _unreleased(self) -> set[int]:
         """Packet identifiers of messages of QoS 2 that are acknowledged, and not yet released."""
-        waiting = {packet_id for arrival in self._kept.arrivals for packet_id in arrival.ids[arrival.done :]}
+        waiting = {packet_id for arrival in self._saved.arrivals for packet_id in arrival.ids[arrival.done :]}
         return self._session.received - waiting
 
     def _acknowledged(self, event: Acknowledged) -> None:
@@ -292,7 +340,7 @@ def _sending(what: str) -> Iterator[None]:
     try:
         yield
     except ValueError as error:  # a field too large for MQTT, or text that is not Unicode
-        raise Problem(f"cannot send {what}: {error}") from None
+        raise InvalidInput(f"cannot send {what}: {error}") from None
 
 
 def _refusal(event: Refused) -> str:

@@ -7,16 +7,13 @@ import ssl
 import time
 from dataclasses import dataclass
 
-from heliograph.common.network_errors import sentence
+from heliograph.cli.errors import ConnectionFailed
+from heliograph.common.network_errors import network_error_text
 from heliograph.errors import Problem
 
 CONNECT_TIMEOUT = 10.0
 _CLOSE_TIMEOUT = 2.0
 _RECEIVE_SIZE = 256 * 1024
-
-
-class Lost(Problem):
-    """There is no connection, or none any more; another attempt may have more luck."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +30,7 @@ class Address:
 
 
 class Connection:
-    """Sends and receives bytes. A connection that breaks raises Lost when it is used."""
+    """Sends and receives bytes. A connection that breaks raises ConnectionFailed when it is used."""
 
     def __init__(self, address: Address) -> None:
         self._name = str(address)
@@ -100,10 +97,12 @@ class Connection:
             return b""
         except OSError as error:
             self._open = False
-            raise Lost(f"connection to {self._name} lost: {sentence(error, self._name)}") from None
+            raise ConnectionFailed(
+                f"connection to {self._name} lost: {network_error_text(error, self._name)}"
+            ) from None
         if not data:
             self._open = False
-            raise Lost(f"connection to {self._name} lost: the server closed it")
+            raise ConnectionFailed(f"connection to {self._name} lost: the server closed it")
         return data
 
 
@@ -118,7 +117,7 @@ def _open(address: Address) -> socket.socket:
             # Acknowledgements and single messages are small; waiting to fill a segment would delay each of them.
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     except OSError as error:
-        raise Lost(f"cannot connect to {address}: {sentence(error, str(address))}") from None
+        raise ConnectionFailed(f"cannot connect to {address}: {network_error_text(error, str(address))}") from None
     if address.tls is None:
         return plain
     try:
@@ -127,5 +126,5 @@ def _open(address: Address) -> socket.socket:
         plain.close()
         # A server that is about to stop may cut a handshake short; anything else TLS does not like stays as it is.
         cut_short = not isinstance(error, ssl.SSLError) or isinstance(error, ssl.SSLEOFError)
-        kind = Lost if cut_short else Problem
-        raise kind(f"no TLS connection to {address}: {sentence(error, str(address))}") from None
+        kind = ConnectionFailed if cut_short else Problem
+        raise kind(f"no TLS connection to {address}: {network_error_text(error, str(address))}") from None

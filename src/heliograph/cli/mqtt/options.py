@@ -5,21 +5,41 @@ import os
 import secrets
 import ssl
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any, cast, get_type_hints
 from urllib.parse import unquote, urlsplit
 
-from heliograph.cli.mqtt.client import Client, Kept
+from heliograph.cli.mqtt.client import Client, SavedSession
 from heliograph.cli.mqtt.connection import Address
-from heliograph.cli.mqtt.properties import PropertyOptions
-from heliograph.common.network_errors import file_reason
-from heliograph.errors import Problem
-from heliograph.mqtt import Connect, Disconnect, ProtocolError, Will, check_topic_filter, check_topic_name
+from heliograph.common.network_errors import certificate_file_error
+from heliograph.errors import InvalidInput, StorageError
+from heliograph.mqtt import (
+    Connect,
+    Disconnect,
+    PacketType,
+    Properties,
+    ProtocolError,
+    Will,
+    check_topic_filter,
+    check_topic_name,
+    decode_properties,
+    encode_properties,
+)
 
 _VERSIONS = {"mqttv31": 3, "31": 3, "mqttv311": 4, "311": 4, "mqttv5": 5, "5": 5}
 _FOREVER = 0xFFFFFFFF
 _PORT = 1883
 _TLS_PORT = 8883
+_PACKETS = {
+    "connect": PacketType.CONNECT,
+    "publish": PacketType.PUBLISH,
+    "subscribe": PacketType.SUBSCRIBE,
+    "unsubscribe": PacketType.UNSUBSCRIBE,
+    "disconnect": PacketType.DISCONNECT,
+    "will": "will",
+}
+_TYPES = get_type_hints(Properties)
 
 
 def add_connection_arguments(parser: argparse.ArgumentParser) -> None:
@@ -63,9 +83,62 @@ def add_connection_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quiet", action="store_true", help="show no errors")
 
 
+class PropertyOptions:
+    """All -D options of one command, by packet. Problem when one of them makes no sense."""
+
+    def __init__(self, options: Sequence[Sequence[str]], version: int) -> None:
+        self.version = version
+        self._by_packet: dict[str, dict[str, Any]] = {packet: {} for packet in _PACKETS}
+        if options and version < 5:
+            raise InvalidInput("-D needs MQTT 5 (-V mqttv5)")
+        for words in options:
+            self._add(words)
+        for packet in _PACKETS:
+            self._check(packet)
+
+    def of(self, packet: str) -> Properties:
+        """The properties for this packet ("connect", "publish", ...)."""
+        return cast("Properties", dict(self._by_packet[packet]))
+
+    def _add(self, words: Sequence[str]) -> None:
+        packet, name = words[0], words[1].replace("-", "_") if len(words) > 1 else ""
+        expected = 4 if name == "user_property" else 3
+        if packet not in _PACKETS or name not in _TYPES or len(words) != expected:
+            form = "PACKET PROPERTY VALUE, or PACKET user-property NAME VALUE"
+            raise InvalidInput(f"-D {' '.join(words)}: expected {form}; PACKET is one of {', '.join(_PACKETS)}")
+        properties = self._by_packet[packet]
+        if name == "user_property":
+            properties.setdefault(name, []).append((words[2], words[3]))
+        elif name == "subscription_identifier":
+            properties.setdefault(name, []).append(_number(words))
+        elif _TYPES[name] is int:
+            properties[name] = _number(words)
+        else:
+            properties[name] = words[2] if _TYPES[name] is str else os.fsencode(words[2])
+
+    def _check(self, packet: str) -> None:
+        properties = self.of(packet)
+        try:
+            data = encode_properties(properties)
+            decode_properties(data, 0, len(data), cast("PacketType", _PACKETS[packet]))
+        except (ProtocolError, ValueError, OverflowError) as error:
+            names = ", ".join(properties).replace("_", "-")
+            raise InvalidInput(f"-D {packet} ({names}): {error}") from None
+
+
+def _number(words: Sequence[str]) -> int:
+    try:
+        number = int(words[2])
+    except ValueError:
+        raise InvalidInput(f"-D {' '.join(words)}: expected a number, not {words[2]!r}") from None
+    if not 0 <= number <= 0xFFFFFFFF:
+        raise InvalidInput(f"-D {' '.join(words)}: expected a number from 0 to {0xFFFFFFFF}")
+    return number
+
+
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What the shared options add up to."""
+    """The shared options, parsed: where and how to connect."""
 
     address: Address
     connect: Connect
@@ -74,10 +147,10 @@ class Session:
     trace: Callable[[str], None] | None
     warn: Callable[[str], None]
 
-    def open(self, kept: Kept | None = None) -> Client:
-        """Connect to the server; `kept` is what a connection before this one has left."""
+    def open(self, saved: SavedSession | None = None) -> Client:
+        """Connect to the server; `saved` is the state of a connection before this one."""
         goodbye = Disconnect(properties=self.properties.of("disconnect"))
-        return Client(self.address, self.connect, goodbye=goodbye, trace=self.trace, warn=self.warn, kept=kept)
+        return Client(self.address, self.connect, goodbye=goodbye, trace=self.trace, warn=self.warn, saved=saved)
 
 
 def session(args: argparse.Namespace, program: str) -> Session:
@@ -103,7 +176,7 @@ def checked_topic(topic: str) -> str:
     try:
         check_topic_name(topic)
     except ProtocolError as error:
-        raise Problem(str(error)) from None
+        raise InvalidInput(str(error)) from None
     return topic
 
 
@@ -112,7 +185,7 @@ def checked_filter(topic_filter: str) -> str:
     try:
         check_topic_filter(topic_filter)
     except ProtocolError as error:
-        raise Problem(str(error)) from None
+        raise InvalidInput(str(error)) from None
     return topic_filter
 
 
@@ -126,9 +199,9 @@ def _apply_url(args: argparse.Namespace) -> str:
         parts = urlsplit(args.url)
         port = parts.port
     except ValueError as error:
-        raise Problem(f"-L {args.url}: {error}") from None
+        raise InvalidInput(f"-L {args.url}: {error}") from None
     if parts.scheme not in {"mqtt", "mqtts"} or not parts.hostname or len(parts.path) < 2:
-        raise Problem(f"-L {args.url}: expected mqtt(s)://[user[:password]@]host[:port]/topic")
+        raise InvalidInput(f"-L {args.url}: expected mqtt(s)://[user[:password]@]host[:port]/topic")
     args.host, args.port = parts.hostname, port or args.port
     args.tls = parts.scheme == "mqtts"
     if parts.username is not None:
@@ -147,25 +220,25 @@ def _address(args: argparse.Namespace) -> Address:
 
 def _tls(args: argparse.Namespace) -> ssl.SSLContext:
     if (args.cert is None) != (args.key is None):
-        raise Problem("--cert and --key belong together")
+        raise InvalidInput("--cert and --key belong together")
     try:
         context = ssl.create_default_context(cafile=args.cafile)
         if args.cert:
             context.load_cert_chain(args.cert, args.key)
     except OSError as error:
         files = ", ".join(name for name in (args.cafile, args.cert, args.key) if name)
-        raise Problem(f"cannot use {files}: {file_reason(error)}") from None
+        raise StorageError(f"cannot use {files}: {certificate_file_error(error)}") from None
     context.check_hostname = not args.insecure
     return context
 
 
 def _connect(args: argparse.Namespace, options: PropertyOptions) -> Connect:
     if args.disable_clean_session and not args.id:
-        raise Problem("-c keeps a session for a client with a name: give it one with -i")
+        raise InvalidInput("-c keeps a session for a client with a name: give it one with -i")
     if args.pw is not None and args.username is None and options.version < 5:
-        raise Problem("a password (-P) needs a user name (-u) before MQTT 5")
+        raise InvalidInput("a password (-P) needs a user name (-u) before MQTT 5")
     if not 0 <= args.keepalive <= 0xFFFF:
-        raise Problem(f"-k {args.keepalive}: expected 0 to 65535 seconds")
+        raise InvalidInput(f"-k {args.keepalive}: expected 0 to 65535 seconds")
     properties = options.of("connect")
     expiry = _session_expiry(args, options.version)
     if expiry is not None:
@@ -184,7 +257,7 @@ def _connect(args: argparse.Namespace, options: PropertyOptions) -> Connect:
 
 def _client_id(args: argparse.Namespace) -> str:
     if args.id is not None and args.id_prefix is not None:
-        raise Problem("-i and -I exclude each other")
+        raise InvalidInput("-i and -I exclude each other")
     if args.id_prefix is not None:
         return f"{args.id_prefix}{os.getpid()}"
     # Some servers do not make up names for clients, and MQTT 3.1 does not know how.
@@ -196,9 +269,9 @@ def _session_expiry(args: argparse.Namespace, version: int) -> int | None:
         # Without an expiry a session of MQTT 5 ends with its connection, which is not what -c asks for.
         return _FOREVER if args.disable_clean_session and version == 5 else None
     if version < 5:
-        raise Problem("-x needs MQTT 5 (-V mqttv5)")
+        raise InvalidInput("-x needs MQTT 5 (-V mqttv5)")
     if not -1 <= args.session_expiry <= _FOREVER:
-        raise Problem(f"-x {args.session_expiry}: expected 0 to {_FOREVER} seconds, or -1 for ever")
+        raise InvalidInput(f"-x {args.session_expiry}: expected 0 to {_FOREVER} seconds, or -1 for ever")
     return int(args.session_expiry) & _FOREVER
 
 
@@ -206,7 +279,7 @@ def _will(args: argparse.Namespace, options: PropertyOptions) -> Will | None:
     properties = options.of("will")
     if args.will_topic is None:
         if args.will_payload is not None or args.will_qos is not None or args.will_retain or properties:
-            raise Problem("a will needs a topic: --will-topic")
+            raise InvalidInput("a will needs a topic: --will-topic")
         return None
     topic = checked_topic(args.will_topic)
     return Will(topic, os.fsencode(args.will_payload or ""), args.will_qos or 0, args.will_retain, properties)

@@ -11,12 +11,12 @@ import time
 from types import FrameType
 from typing import TextIO
 
-from heliograph.cli.mqtt.client import Client, Kept
-from heliograph.cli.mqtt.connection import Lost
+from heliograph.cli.errors import ConnectionFailed
+from heliograph.cli.mqtt.client import Client, SavedSession
 from heliograph.cli.mqtt.message_format import HELP, Formatter, compile_format
 from heliograph.cli.mqtt.options import Session, add_connection_arguments, checked_filter, session
 from heliograph.common.terminal import steer, visible_bytes
-from heliograph.errors import Problem
+from heliograph.errors import InvalidInput, Problem
 from heliograph.mqtt import Properties, Publish, Subscription, topic_matches
 
 # The exit status of mosquitto_sub for the same thing, which scripts look for.
@@ -67,9 +67,9 @@ def _run(args: argparse.Namespace) -> int:
     filters = [checked_filter(one) for one in (*args.topic, *([opened.url_topic] if opened.url_topic else []))]
     leave = [checked_filter(one) for one in args.unsubscribe]
     if not filters and not leave:
-        raise Problem("nothing to subscribe to: give a topic filter with -t")
+        raise InvalidInput("nothing to subscribe to: give a topic filter with -t")
     if args.count is not None and args.count < 1:
-        raise Problem(f"-C {args.count}: expected 1 or more messages")
+        raise InvalidInput(f"-C {args.count}: expected 1 or more messages")
     printer = _Printer(args)
     signal.signal(signal.SIGTERM, _terminate)
     return _Subscriber(args, opened, filters, leave, printer).run()
@@ -88,7 +88,7 @@ class _Subscriber:
         self._printer = printer
         self._deadline = None if args.timeout is None else time.monotonic() + args.timeout
         self._pipe = _pipe_of(sys.stdout)
-        self._kept = Kept()
+        self._saved = SavedSession()
         self._tries_again: bool = args.retry
         self._waiting = False
 
@@ -97,7 +97,7 @@ class _Subscriber:
         while True:
             try:
                 return self._connected()
-            except Lost as lost:
+            except ConnectionFailed as lost:
                 if not self._tries_again:
                     raise
                 self._tell_once(lost)
@@ -107,7 +107,7 @@ class _Subscriber:
             self._pause(_BETWEEN_ATTEMPTS if left is None else min(left, _BETWEEN_ATTEMPTS))
 
     def _connected(self) -> int:
-        with self._opened.open(self._kept) as client:
+        with self._opened.open(self._saved) as client:
             _set_subscriptions(client, self._opened, self._filters, self._leave, self._args.qos)
             if self._waiting:
                 self._waiting = False
@@ -115,7 +115,7 @@ class _Subscriber:
             self._tries_again = True
             return 0 if self._args.exit_subscribed else self._print_messages(client)
 
-    def _tell_once(self, lost: Lost) -> None:
+    def _tell_once(self, lost: ConnectionFailed) -> None:
         if not self._waiting:
             self._waiting = True
             self._opened.warn(f"{lost}; trying again every {_BETWEEN_ATTEMPTS:g} s")

@@ -1,10 +1,4 @@
-"""Run a flow or a job on Spark: messages of a stream go in, and what comes out goes where the flow or --sink says.
-
-It runs until Ctrl-C or SIGTERM; the batch in hand is finished then. Started again with the same name, it goes on where
-it was: every message is processed once, whatever was killed meanwhile. With --once it ends when it has done what is
-there; with --to, it runs over a range of the past, from the beginning each time, beside the pipeline that runs all the
-time.
-"""
+"""Running a pipeline on this machine, by hand or as a child of a server, and preparing the machine for it."""
 
 import argparse
 import importlib
@@ -17,8 +11,8 @@ import time
 from dataclasses import asdict, replace
 from pathlib import Path
 
+from heliograph.cli.commands import Action
 from heliograph.cli.flow.options import parameter
-from heliograph.cli.pipeline.figures import progress_text
 from heliograph.cli.pipeline.options import (
     add_server,
     add_spark,
@@ -28,16 +22,25 @@ from heliograph.cli.pipeline.options import (
     setting,
     spark_settings,
 )
+from heliograph.cli.pipeline.status import progress_text
 from heliograph.cli.shared.attribute_options import add_option, given
 from heliograph.cli.shared.signals import stopped_by_signals
 from heliograph.common.ports import PAGES_URL
 from heliograph.common.terminal import steer, visible
-from heliograph.errors import Problem
-from heliograph.objects import by_key
+from heliograph.errors import InvalidInput
+from heliograph.objects import attributes_by_key
 from heliograph.pipeline.running import Pipeline, State, Status, StatusFile, check, run_pipeline
 from heliograph.server import LogFormat, LogLevel, PipelineConfig, logs
 
-EXAMPLES = """\
+_RUN = """\
+Run a flow or a job on Spark: messages of a stream are the input; outputs go where the flow or --sink says.
+
+It runs until Ctrl-C or SIGTERM, and then finishes the current batch. Started again with the same name, it continues
+where it stopped: every message is processed once, even after a kill. With --once it ends when all messages that are
+there have been processed. With --to it runs over a past range, from the beginning each time, beside the pipeline that
+runs all the time.
+"""
+_RUN_EXAMPLES = """\
   helio pipeline run flows/orders --source stream:orders
   helio pipeline run flows/telemetry --source topic:plant/# --sink Readings=parquet:readings?partition=day
   helio pipeline run flows/orders --source stream:orders --sink Accepted=topic:accepted --sink dead_letters=queue:bad
@@ -68,13 +71,12 @@ _OF_THE_FILE = {
     "checkpoint": "--checkpoint",
 }
 """What a configuration file says in place of the command line: where the arguments have it, and the option."""
-_ATTRIBUTES = by_key(PipelineConfig)
+_ATTRIBUTES = attributes_by_key(PipelineConfig)
 _QUIET = 10.0
 """Seconds between two lines where nobody looks at a terminal."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `helio pipeline run`."""
+def _run_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("flow", nargs="?", metavar="FLOWDIR", help="the folder of a flow (with --config: a NAME)")
     parser.add_argument("--job", metavar="FILE", help="in place of a flow: a Python file with build(spark, settings)")
     parser.add_argument("--config", type=Path, metavar="FILE", help="run the [[pipeline]] NAME of a server's file")
@@ -115,8 +117,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--supervised", action="store_true", help=argparse.SUPPRESS)
 
 
-def run(args: argparse.Namespace) -> int:
-    """Run it, and tell how it is doing."""
+def _run(args: argparse.Namespace) -> int:
+    """Run it, and report its progress."""
     pipeline = spark_settings(_configured(args) if args.config else _given(args), args)
     importlib.import_module("pyspark")  # or it is said how to install it, before anything is begun
     if not args.config and not pipeline.folder.exists():
@@ -153,11 +155,11 @@ def run(args: argparse.Namespace) -> int:
 def _configured(args: argparse.Namespace) -> Pipeline:
     """The pipeline of a configuration file, which says all there is to say of it."""
     if not args.flow:
-        raise Problem("expected the NAME of a pipeline beside --config, found none")
+        raise InvalidInput("expected the NAME of a pipeline beside --config, found none")
     for name, option in _OF_THE_FILE.items():
         if (value := getattr(args, name)) not in (None, "", []):
             found = option.replace("--", "--no-", 1) if value is False else option
-            raise Problem(f"--config says what the pipeline is; expected no other option for that, found {found}")
+            raise InvalidInput(f"--config says what the pipeline is; expected no other option for that, found {found}")
     pipeline, config = configured(args.config, args.flow, args.server)
     if args.supervised:
         logging.basicConfig(level=config.log.level.upper(), format="%(levelname)s %(message)s", stream=sys.stderr)
@@ -173,9 +175,9 @@ def _given(args: argparse.Namespace) -> Pipeline:
     logs.configure(LogLevel.INFO, LogFormat.TEXT)
     given(args, (_ATTRIBUTES[key] for key in ("most_messages", "interval", "lookup_cache")))
     if not args.source:
-        raise Problem("expected --source stream:NAME or --source topic:FILTER, found none")
+        raise InvalidInput("expected --source stream:NAME or --source topic:FILTER, found none")
     if args.end and not args.begin:
-        raise Problem("expected --from beside --to: where the range begins")
+        raise InvalidInput("expected --from beside --to: where the range begins")
     name = args.name or Path(args.flow or args.job or "pipeline").absolute().stem
     server = args.server or PAGES_URL
     state = args.state
@@ -243,3 +245,22 @@ class _Telling:
         """Leave the line as it is."""
         if self._line and self._width:
             print(file=sys.stderr)
+
+
+_SETUP = "Prepare this machine for pipelines: find Java, and archive Spark's classes so that it starts faster."
+_SETUP_EXAMPLES = """\
+  helio pipeline setup
+"""
+
+
+def _setup(_args: argparse.Namespace) -> int:
+    from heliograph.pipeline.session import set_up  # noqa: PLC0415 - a help text does not need Spark
+
+    set_up(lambda line: print(line, flush=True))
+    return 0
+
+
+ACTIONS = {
+    "run": Action(_RUN, _RUN_EXAMPLES, _run_arguments, _run),
+    "setup": Action(_SETUP, _SETUP_EXAMPLES, lambda _parser: None, _setup),
+}

@@ -1,18 +1,23 @@
-"""Putting, getting and browsing messages."""
+"""Putting, getting and browsing messages of queues, and printing them."""
 
 import argparse
 import itertools
+import json
 import os
 import sys
+import uuid
 from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from heliograph.cli.queues.message_rendering import as_json, body_bytes, rendered
+from heliograph.amqp import Timestamp
+from heliograph.amqp.messages import DEAD_LETTER_TIME, DELIVERY_TIME, JMS_PREFIX
 from heliograph.cli.shared.amqp import opened
+from heliograph.cli.shared.output import moment
 from heliograph.client import Acknowledge, Message, Queue, Receipt
-from heliograph.errors import Problem
+from heliograph.common.terminal import on_one_line
+from heliograph.errors import InvalidInput, StorageError
 
 _NOTHING = 1
 """Exit status of `get` when there was no message."""
@@ -74,9 +79,9 @@ def _add_choice(parser: argparse.ArgumentParser) -> None:
 def put(args: argparse.Namespace) -> int:
     """Put messages; 0 when the server has taken them all."""
     if args.priority is not None and not 0 <= args.priority <= 9:
-        raise Problem(f"--priority: expected a number from 0 to 9, found {args.priority}")
+        raise InvalidInput(f"--priority: expected a number from 0 to 9, found {args.priority}")
     if args.delay < 0 or (args.ttl is not None and args.ttl <= 0):
-        raise Problem("--ttl is more than 0 seconds, and --delay not less than 0")
+        raise InvalidInput("--ttl is more than 0 seconds, and --delay not less than 0")
     properties = dict(_property(text) for text in args.property)
     reply_to = Queue(args.reply_to) if args.reply_to else None
     with opened(args.url) as connection, connection.session() as session:
@@ -97,7 +102,7 @@ def put(args: argparse.Namespace) -> int:
 def _property(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not name or not equals:
-        raise Problem(f"--property: expected NAME=VALUE, found {text}")
+        raise InvalidInput(f"--property: expected NAME=VALUE, found {text}")
     if value in {"true", "false"}:
         return name, value == "true"
     for kind in (int, float):
@@ -126,13 +131,13 @@ def _read(file: str) -> bytes:
     try:
         return Path(file).read_bytes()
     except OSError as error:
-        raise Problem(f"cannot read {file}: {error.strerror}") from None
+        raise StorageError(f"cannot read {file}: {error.strerror}") from None
 
 
 def _not_empty(data: bytes, source: str) -> bytes:
     """What was read; nothing at all is more likely a mistake than a message."""
     if not data:
-        raise Problem(f"{source} is empty; to put an empty message, give '' as its text")
+        raise InvalidInput(f"{source} is empty; to put an empty message, give '' as its text")
     return data
 
 
@@ -182,3 +187,86 @@ def browse(args: argparse.Namespace) -> int:
 def _print(line: bytes) -> None:
     sys.stdout.buffer.write(line + b"\n")
     sys.stdout.buffer.flush()
+
+
+_INDENT = "    "
+_TIMES = (DEAD_LETTER_TIME, DELIVERY_TIME)
+"""Annotations that are milliseconds since 1970, though not every server gives them the type of a time."""
+
+
+def body_bytes(message: Message) -> bytes:
+    """The body as it is printed: bytes as they are, text as UTF-8, anything else as JSON."""
+    body = message.body
+    if isinstance(body, bytes):
+        return body
+    if isinstance(body, str):
+        return body.encode()
+    return b"" if body is None else json.dumps(_plain(body), ensure_ascii=False).encode()
+
+
+def as_json(message: Message) -> str:
+    """All there is to say of a message, on one line; what is not there is left out."""
+    return json.dumps({name: _plain(value) for name, value in _facts(message)}, ensure_ascii=False)
+
+
+def rendered(message: Message, number: int) -> Iterator[bytes]:
+    """The lines that show a message: what is on the envelope, then the body."""
+    shown = [(name, value) for name, value in _facts(message) if name not in {"body", "properties", "annotations"}]
+    yield f"--- {number}".encode()
+    for name, value in shown:
+        yield _line(f"{name.replace('_', '-')}: {_shown(value)}")
+    for kind in ("properties", "annotations"):
+        for key, value in getattr(message, kind).items():
+            if str(key).startswith(JMS_PREFIX):  # what kind of message it is: the rest says that to people
+                continue
+            is_time = isinstance(value, Timestamp) or (isinstance(value, int) and str(key).startswith(_TIMES))
+            yield _line(f"{key} = {moment(value / 1000) if is_time else _plain(value)}")
+    yield body_bytes(message)
+
+
+def _line(text: str) -> bytes:
+    """One fact, which cannot look like two."""
+    return f"{_INDENT}{on_one_line(text)}".encode()
+
+
+def _facts(message: Message) -> Iterator[tuple[str, Any]]:
+    for name in ("message_id", "correlation_id", "type", "content_type", "group_id", "group_sequence", "user_id"):
+        if (value := getattr(message, name)) is not None:
+            yield name, value
+    if message.reply_to is not None:
+        yield "reply_to", message.reply_to.name
+    for name in ("timestamp", "expiration", "delivery_time"):
+        if (seconds := getattr(message, name)) is not None:
+            yield name, moment(seconds)
+    yield "priority", message.priority
+    yield "persistent", message.persistent
+    if message.redelivered:
+        yield "delivery_count", message.delivery_count
+    if message.properties:
+        yield "properties", message.properties
+    if message.annotations:
+        yield "annotations", message.annotations
+    yield "body", message.body
+
+
+def _shown(value: Any) -> Any:
+    return ("yes" if value else "no") if isinstance(value, bool) else _plain(value)
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it; bytes that are no text are in hexadecimal."""
+    match value:
+        case bytes():
+            try:
+                return value.decode()
+            except UnicodeDecodeError:
+                return value.hex()
+        case dict():
+            return {str(key): _plain(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_plain(item) for item in value]
+        case uuid.UUID():
+            return str(value)
+        case bool() | int() | float() | str() | None:
+            return value
+    return str(value)

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from heliograph.broker import QueueDefinition
-from heliograph.cli.queues.mqsc_parser import Clause, Command, Word, single
-from heliograph.cli.queues.mqsc_text import quoted
+from heliograph.cli.queues.mqsc_parser import Clause, Command, Word, quoted, single
 from heliograph.objects import Attribute, Mqsc, attributes_of
 
 KINDS = {"QLOCAL": "local", "QALIAS": "alias", "QMODEL": "model"}

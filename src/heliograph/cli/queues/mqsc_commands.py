@@ -1,22 +1,105 @@
-"""Runs MQSC commands, one after the other, by asking the server's management node."""
-
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from heliograph.cli.queues import mqsc_subscriptions
+from heliograph.cli.errors import MqscSyntaxError
 from heliograph.cli.queues.mqsc_attributes import KINDS, read_attributes
 from heliograph.cli.queues.mqsc_display import queue_attributes, read_display, set_out, status_attributes
-from heliograph.cli.queues.mqsc_help import ASKING, OBJECTS, TEXT
-from heliograph.cli.queues.mqsc_parser import Clause, Command, parse, single
-from heliograph.cli.queues.mqsc_text import CommandText, MqscMistake, quoted
-from heliograph.errors import Problem
+from heliograph.cli.queues.mqsc_parser import Clause, Command, CommandText, parse, quoted, single
+from heliograph.cli.shared.amqp import Ask
+from heliograph.errors import InvalidInput, Problem
 
-Ask = Callable[[str, dict[str, Any]], Any]
+OBJECTS = {
+    "DEFINE": ("QLOCAL", "QALIAS", "QMODEL", "SUB"),
+    "ALTER": ("QLOCAL", "QALIAS", "QMODEL", "QMGR"),
+    "DISPLAY": ("QUEUE", "QLOCAL", "QALIAS", "QMODEL", "QSTATUS", "SUB", "QMGR"),
+    "CLEAR": ("QLOCAL",),
+    "DELETE": ("QLOCAL", "QALIAS", "QMODEL", "SUB"),
+}
+"""What each command can be done to."""
+_HELP_WORDS = frozenset({"HELP", "?"})
+
+HELP = """\
+   DEFINE QLOCAL(name) attributes          a queue; QALIAS(name) TARGET(queue), QMODEL(name)
+   DEFINE SUB(name) TOPICSTR('a/#') DEST(queue)
+                                           messages of a topic go to a queue
+   ALTER QLOCAL(name) attributes           change a queue; QALIAS, QMODEL
+   ALTER QMGR DEADQ(queue)                 where dead letters go
+   DISPLAY QUEUE(name) attributes          show queues; QLOCAL, QALIAS, QMODEL; name* for all that begin so
+   DISPLAY QSTATUS(name)                   depth, consumers, messages in flight, age of the oldest
+   DISPLAY SUB(name), DISPLAY QMGR         subscriptions; the server
+   CLEAR QLOCAL(name)                      forget the messages of a queue
+   DELETE QLOCAL(name)                     delete; QALIAS, QMODEL, SUB; PURGE if there are messages
+   END                                     leave
+   Names are folded to capitals unless they stand in quotes: 'orders'."""
+
+
+_FIELDS = {"TOPICSTR": "topic", "DEST": "queue", "SELECTOR": "selector"}
+_FLAGS = {"REPLACE": True, "NOREPLACE": False}
+# What says of a subscription elsewhere only what all of them are here.
+_AS_IT_IS = {"DESTCLAS": "PROVIDED", "SUBSCOPE": "ALL", "WSCHEMA": "TOPIC", "EXPIRY": "UNLIMITED", "DURABLE": "YES"}
+
+
+def _define_subscription(ask: Ask, command: Command, target: Clause) -> Iterator[str]:
+    """DEFINE SUB(name) TOPICSTR(filter) DEST(queue)."""
+    name = single(command, target).text
+    given = _read_subscription(command)
+    for keyword in ("TOPICSTR", "DEST"):
+        if _FIELDS[keyword] not in given:
+            raise command.source.mistake(command.end, f"expected {keyword}(value), found none")
+    answer = ask("subscription-define", {"name": name, **given})
+    yield f"subscription {quoted(name)} {'replaced' if answer['replaced'] else 'defined'}"
+
+
+def _delete_subscription(ask: Ask, command: Command, target: Clause) -> Iterator[str]:
+    """DELETE SUB(name)."""
+    name = single(command, target).text
+    if command.clauses:
+        clause = command.clauses[0]
+        raise command.source.mistake(clause.at, f"expected nothing more, found {clause.keyword}")
+    ask("subscription-delete", {"name": name})
+    yield f"subscription {quoted(name)} deleted"
+
+
+def _display_subscription(ask: Ask, command: Command, target: Clause) -> Iterator[str]:
+    """DISPLAY SUB(name), with all attributes."""
+    name = single(command, target).text
+    for clause in command.clauses:
+        if clause.keyword not in {*_FIELDS, *_AS_IT_IS, "ALL"}:
+            known = ", ".join(_FIELDS)
+            raise command.source.mistake(clause.at, f"expected one of ALL, {known}, found {clause.keyword}")
+    found = ask("subscription-list", {"pattern": name})
+    if not found and not name.endswith("*"):
+        raise InvalidInput(f"there is no subscription {quoted(name)}")
+    for number, one in enumerate(found):
+        if number:
+            yield ""
+        shown = {keyword: quoted(one[field]) for keyword, field in _FIELDS.items() if one[field]}
+        yield from set_out({"SUB": quoted(one["name"]), **shown})
+
+
+def _read_subscription(command: Command) -> dict[str, Any]:
+    """What the clauses say, in our own names."""
+    given: dict[str, Any] = {}
+    for clause in command.clauses:
+        if clause.keyword in _FLAGS:
+            given["replace"] = _FLAGS[clause.keyword]
+        elif clause.keyword in _FIELDS:
+            given[_FIELDS[clause.keyword]] = single(command, clause).text
+        elif clause.keyword in _AS_IT_IS:
+            only, word = _AS_IT_IS[clause.keyword], single(command, clause)
+            if word.text.upper() != only:
+                raise command.source.mistake(word.at, f"expected {only} for {clause.keyword}, found {word.text}")
+        else:
+            known = ", ".join([*_FIELDS, *_FLAGS, *_AS_IT_IS])
+            raise command.source.mistake(clause.at, f"expected one of {known}, found {clause.keyword}")
+    return given
+
+
 """A request to the management node: the operation, its arguments, and what it answers. A refusal is a Problem."""
 
 _VERBS = {"DEF": "DEFINE", "ALT": "ALTER", "DIS": "DISPLAY", "DISP": "DISPLAY", "DEL": "DELETE"}
 _TARGETS = {"QL": "QLOCAL", "QA": "QALIAS", "QM": "QMODEL", "Q": "QUEUE", "QS": "QSTATUS"}
-_LEAVING = {"END", "EXIT", "QUIT"}
+_END_WORDS = {"END", "EXIT", "QUIT"}
 _KNOWN_VERBS = (*OBJECTS, "HELP", "END")
 
 # What queue managers elsewhere are made of beside queues. Here the configuration file has all that.
@@ -72,10 +155,10 @@ class Interpreter:
     def run(self, text: CommandText) -> bool:
         """Run a command, and tell what came of it; whether there may be more."""
         word = text.text.strip(" ;").upper()
-        if word in _LEAVING:
+        if word in _END_WORDS:
             return False
-        if word.partition(" ")[0] in ASKING:
-            self._tell(TEXT)
+        if word.partition(" ")[0] in _HELP_WORDS:
+            self._tell(HELP)
             return True
         self.read += 1
         command = None
@@ -83,7 +166,7 @@ class Interpreter:
             command = parse(text)
             for line in self._lines(command):
                 self._tell(line)
-        except MqscMistake as mistake:
+        except MqscSyntaxError as mistake:
             self.with_mistakes += 1
             self._tell(f"{self._source}:{mistake}")
         except Problem as problem:
@@ -118,11 +201,11 @@ class Interpreter:
             case "ALTER", "QMGR":
                 return self._alter_manager(command, target)
             case "DEFINE", "SUB":
-                return mqsc_subscriptions.define(self._ask, command, target)
+                return _define_subscription(self._ask, command, target)
             case "DELETE", "SUB":
-                return mqsc_subscriptions.delete(self._ask, command, target)
+                return _delete_subscription(self._ask, command, target)
             case "DISPLAY", "SUB":
-                return mqsc_subscriptions.display(self._ask, command, target)
+                return _display_subscription(self._ask, command, target)
         if verb in _VERBS_ELSEWHERE and what in _ELSEWHERE:
             return self._idle(command, target.at, f"{verb} {what} has no effect here: {_ELSEWHERE[what]}")
         if verb not in OBJECTS:
@@ -195,7 +278,7 @@ class Interpreter:
         found = self._ask("queue-list", {"pattern": name, **({"kind": kind} if kind else {})})
         rows = list(asked.rows(found, status_attributes if status else queue_attributes))
         if not rows and not (asked.where or name.endswith("*")):
-            raise Problem(f"no {f'{kind} ' if kind else ''}queue is called {quoted(name)}")
+            raise InvalidInput(f"no {f'{kind} ' if kind else ''}queue is called {quoted(name)}")
         for number, row in enumerate(rows):
             if number:
                 yield ""

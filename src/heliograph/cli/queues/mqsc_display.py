@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from heliograph.cli.queues.mqsc_attributes import ATTRIBUTES, FLAGS, KINDS, SYNONYMS, WITHOUT_EFFECT, shown
-from heliograph.cli.queues.mqsc_parser import Clause, Command, single
-from heliograph.cli.queues.mqsc_text import quoted
+from heliograph.cli.queues.mqsc_parser import Clause, Command, quoted, single
 
 _COLUMN = 40
 _INDENT = "   "

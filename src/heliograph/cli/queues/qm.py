@@ -5,11 +5,9 @@ import json
 import time
 from typing import Any
 
-from heliograph.cli.queues.mqsc_commands import Ask
-from heliograph.cli.shared.amqp import add_url, management
-from heliograph.cli.shared.tables import facts, table
-from heliograph.cli.shared.waiting import showing
-from heliograph.errors import Problem
+from heliograph.cli.errors import CommandFailed
+from heliograph.cli.shared.amqp import Ask, add_url, management
+from heliograph.cli.shared.output import pairs, showing, table
 
 _PATIENCE = 60.0
 _BETWEEN = 0.1
@@ -67,7 +65,7 @@ def _list(managers: list[dict[str, Any]], *, as_json: bool) -> None:
 
 
 def _show(manager: dict[str, Any], *, as_json: bool) -> None:
-    for line in [json.dumps(manager, indent=2)] if as_json else facts(manager):
+    for line in [json.dumps(manager, indent=2)] if as_json else pairs(manager):
         print(line)
 
 
@@ -79,6 +77,6 @@ def _change(ask: Ask, action: str, name: str) -> None:
     with showing(f"waiting for {name} to be {wanted}"):
         while (state := ask("qm-show", {"name": name})["state"]) != wanted:
             if state == "waiting" or time.monotonic() > give_up:
-                raise Problem(f"{name}: expected it to be {wanted}, found it {state}; the server's log says why")
+                raise CommandFailed(f"{name}: expected it to be {wanted}, found it {state}; the server's log says why")
             time.sleep(_BETWEEN)
     print(f"{name} is {wanted}")

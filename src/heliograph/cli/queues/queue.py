@@ -6,10 +6,9 @@ from typing import Any
 
 from heliograph.broker import QueueDefinition
 from heliograph.cli.queues.messages import add_browse, add_get, add_put, browse, get, put
-from heliograph.cli.queues.mqsc_commands import Ask
-from heliograph.cli.shared.amqp import add_url, management
+from heliograph.cli.shared.amqp import Ask, add_url, management
 from heliograph.cli.shared.attribute_options import add_option, given
-from heliograph.cli.shared.tables import duration, facts, table
+from heliograph.cli.shared.output import duration, pairs, table
 from heliograph.objects import Attribute, Effect, attributes_of
 
 _ATTRIBUTES = [one for one in attributes_of(QueueDefinition) if one.key != "name"]
@@ -88,7 +87,7 @@ def _row(queue: dict[str, Any]) -> tuple[Any, ...]:
 
 def _show(args: argparse.Namespace, ask: Ask) -> None:
     queue = ask("queue-show", {"name": args.name})
-    for line in [json.dumps(queue, indent=2)] if args.json else facts(queue):
+    for line in [json.dumps(queue, indent=2)] if args.json else pairs(queue):
         print(line)
 
 

@@ -3,8 +3,9 @@
 import argparse
 from pathlib import Path
 
-from heliograph.cli.server.config_reference import reference, table
-from heliograph.objects import document, with_tables
+from heliograph.cli.queues.mqsc_attributes import ATTRIBUTES, FLAGS, SYNONYMS, values_text
+from heliograph.errors import InvalidInput
+from heliograph.objects import Attribute, attribute_table, attributes_by_key, markdown_table, toml_document, with_tables
 from heliograph.server import Config, PasswordFile, load, tls_context
 
 
@@ -32,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     config = load(args.file)
     if args.action == "show":
-        print(document(config), end="")
+        print(toml_document(config), end="")
     else:
         _check_named_files(config)
         print(f"{args.file or 'defaults'}: ok")
@@ -58,3 +59,47 @@ def _check_named_files(config: Config) -> None:
     for listener in (*config.listeners, *(one for manager in config.queue_managers for one in manager.listeners)):
         if listener.encrypted:
             tls_context(listener)
+
+
+MQSC = "mqsc"
+NAMES = (*attributes_by_key(Config), MQSC)
+"""Tables of the configuration by their keys, and the attributes of queues in MQSC."""
+
+
+def table(name: str) -> str:
+    """The table of this name, in Markdown."""
+    if name == MQSC:
+        return _mqsc_table()
+    if name not in attributes_by_key(Config):
+        raise InvalidInput(f"expected the name of a table ({', '.join(NAMES)}), found {name}")
+    return attribute_table(attributes_by_key(Config)[name].type)
+
+
+def reference() -> str:
+    """All tables of the configuration, each with its heading."""
+    return "\n".join(
+        f"## {_heading(attribute)}\n\n{attribute.about.description}\n\n{table(key)}\n"
+        for key, attribute in attributes_by_key(Config).items()
+    )
+
+
+def _heading(attribute: Attribute) -> str:
+    return f"[[{attribute.key}]]" if attribute.many else f"[{attribute.key}]"
+
+
+def _mqsc_table() -> str:
+    rows = [(_keywords(keyword), f"`{one.key}`", values_text(one), _kinds(one)) for keyword, one in ATTRIBUTES.items()]
+    alone: dict[str, list[str]] = {}
+    for word, (attribute, _) in FLAGS.items():
+        alone.setdefault(attribute.key, []).append(f"`{word}`")
+    attributes = {attribute.key: attribute for attribute, _ in FLAGS.values()}
+    rows += [(", ".join(words), f"`{key}`", "none", _kinds(attributes[key])) for key, words in alone.items()]
+    return markdown_table(("attribute", "key of `[[queue]]`", "values", "queues"), rows)
+
+
+def _keywords(keyword: str) -> str:
+    return ", ".join(f"`{one}`" for one in (keyword, *(other for other, is_ in SYNONYMS.items() if is_ == keyword)))
+
+
+def _kinds(attribute: Attribute) -> str:
+    return ", ".join(attribute.about.only_for) or "all"

@@ -1,15 +1,16 @@
 """How commands reach a server's queues: its URL, a connection, and requests to its management node."""
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from heliograph.cli.queues.mqsc_commands import Ask
-from heliograph.cli.shared.waiting import showing
+from heliograph.cli.errors import CommandFailed
+from heliograph.cli.shared.output import showing
 from heliograph.client import Connection, Message, connect
-from heliograph.errors import Problem
 
+Ask = Callable[[str, dict[str, Any]], Any]
+"""Ask the management node of a server: an operation and its arguments; the answer, or CommandFailed."""
 DEFAULT_URL = "amqp://127.0.0.1:5672"
 _OK = 200
 _PATIENCE = 30.0
@@ -43,7 +44,7 @@ def management(url: str) -> Iterator[Ask]:
             request = Message(arguments, properties={"operation": operation})
             answer = session.request("$management", request, _PATIENCE)
             if answer.properties.get("status") != _OK:
-                raise Problem(str(answer.body["error"]))
+                raise CommandFailed(str(answer.body["error"]))
             return answer.body
 
         yield ask

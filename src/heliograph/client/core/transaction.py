@@ -1,7 +1,7 @@
 """The unit of work of a session: one transaction after the other, over a link to the server's coordinator."""
 
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from heliograph.amqp import (
     Accepted,
@@ -19,33 +19,29 @@ from heliograph.amqp import (
     TransactionalState,
 )
 from heliograph.amqp.messages import Message, Value, encode_message
-from heliograph.client.core.fetched import FAILED, Fetched, settle
-from heliograph.client.core.pending import Pending
-from heliograph.client.core.sending import AnySending, SenderEnd, Sending
-from heliograph.client.problems import (
+from heliograph.client.core.inbox import FAILED, Inbox, settle
+from heliograph.client.core.sender import AnySending, SenderEnd, Sending, SendingSession
+from heliograph.client.core.subscriptions import OUTCOMES
+from heliograph.client.errors import (
     MessagingProblem,
     TransactionInDoubt,
     TransactionRolledBack,
     Unsupported,
-    problem_of,
+    problem_from,
 )
-
-if TYPE_CHECKING:
-    from heliograph.client.core.session import SessionCore
-
-OUTCOMES = ("amqp:accepted:list", "amqp:rejected:list", "amqp:released:list", "amqp:modified:list")
+from heliograph.client.pending import Pending
 
 
 class _Phase(Enum):
     NONE = auto()  # no transaction: none was declared yet, or the server ended it
     ACTIVE = auto()
-    DOOMED = auto()  # it had work in it when it was lost, so it can only be rolled back
+    ROLLBACK_ONLY = auto()  # it had work in it when it was lost, so it can only be rolled back
 
 
 class Transaction(SenderEnd):
     """The current unit of work of a transacted session."""
 
-    def __init__(self, session: "SessionCore") -> None:
+    def __init__(self, session: SendingSession) -> None:
         super().__init__(session, "the transaction coordinator of the server")
         self._phase = _Phase.NONE
         self._id = b""
@@ -54,7 +50,7 @@ class Transaction(SenderEnd):
         """Whether anything was sent or received in it."""
         self.failure: BaseException | None = None
         """Why a message that was sent in it did not arrive."""
-        self._received: dict[Fetched, list[Delivery]] = {}
+        self._received: dict[Inbox, list[Delivery]] = {}
         """What was received in it. The server is told at its end: until then, each message could still be spared."""
 
     def make_link(self) -> Sender:
@@ -66,9 +62,9 @@ class Transaction(SenderEnd):
         )
 
     @property
-    def doomed(self) -> bool:
+    def rollback_only(self) -> bool:
         """Whether the work in it is lost already."""
-        return self._phase is _Phase.DOOMED
+        return self._phase is _Phase.ROLLBACK_ONLY
 
     @property
     def active(self) -> bool:
@@ -80,35 +76,35 @@ class Transaction(SenderEnd):
         """Whether messages were sent in it while there was no connection: they leave with the next one."""
         return self.used and self._phase is _Phase.NONE
 
-    def holds(self, fetched: Fetched) -> bool:
+    def holds(self, inbox: Inbox) -> bool:
         """Whether messages of that link were received in it."""
-        return fetched in self._received
+        return inbox in self._received
 
-    def received(self, fetched: Fetched, deliveries: list[Delivery]) -> None:
+    def received(self, inbox: Inbox, deliveries: list[Delivery]) -> None:
         """The application received these: they are gone when the unit is committed, and come again if not."""
         self.used = True
-        self._received.setdefault(fetched, []).extend(deliveries)
+        self._received.setdefault(inbox, []).extend(deliveries)
 
     def state(self, outcome: Accepted | None = None) -> DeliveryState:
         """What marks a delivery, or its outcome, as part of this unit of work."""
         return TransactionalState(self._id, outcome)
 
-    def doom(self, reason: BaseException) -> None:
+    def mark_rollback_only(self, reason: BaseException) -> None:
         """The work is lost; the user is told at the next commit."""
         if self._phase is _Phase.ACTIVE and self.used:
-            self._phase = _Phase.DOOMED
+            self._phase = _Phase.ROLLBACK_ONLY
             self._reason = reason
             self._received.clear()
 
     async def begin(self) -> None:
         """Attach to the coordinator and declare a transaction, unless a lost one must be reported first."""
         await self.attach()
-        if not self.doomed:
+        if not self.rollback_only:
             await self._declared(self._ask(Declare()))
 
     async def commit(self) -> None:
         """Make the work in it permanent, and go on with the next unit."""
-        if self.doomed:
+        if self.rollback_only:
             reason = self._reason
             await self._renew(FAILED)
             raise TransactionRolledBack(f"the unit of work was rolled back: {reason}") from reason
@@ -126,7 +122,7 @@ class Transaction(SenderEnd):
     async def roll_back(self, *, blame: bool = True) -> None:
         """Undo the work in it, and go on with the next unit. With `blame`, what was received counts as failed."""
         outcome = FAILED if blame else Released()
-        if self.doomed:
+        if self.rollback_only:
             await self._renew(outcome)
         else:
             await self._discharge(outcome, fail=True)
@@ -138,8 +134,8 @@ class Transaction(SenderEnd):
             await self._declared(self._ask(Declare()))
 
     def _settle(self, outcome: DeliveryState) -> None:
-        for fetched, deliveries in self._received.items():
-            settle(fetched, deliveries, outcome)
+        for inbox, deliveries in self._received.items():
+            settle(inbox, deliveries, outcome)
 
     async def _discharge(self, outcome: DeliveryState, *, fail: bool = False) -> None:
         """End the transaction and begin the next, in one go: the server need not be waited for in between."""
@@ -155,7 +151,7 @@ class Transaction(SenderEnd):
         try:
             state = await self.connection.ask(ended, "ending a unit of work")
             if isinstance(state, Rejected):
-                problem = problem_of(state.error, "the unit of work was rolled back", TransactionRolledBack)
+                problem = problem_from(state.error, "the unit of work was rolled back", TransactionRolledBack)
         finally:
             await self._declared(declared)
         if problem is not None:
@@ -176,7 +172,7 @@ class Transaction(SenderEnd):
         state = await self.connection.ask(answer, "beginning a unit of work")
         if not isinstance(state, Declared):
             error = state.error if isinstance(state, Rejected) else None
-            raise problem_of(error, "the server does not begin a unit of work", Unsupported)
+            raise problem_from(error, "the server does not begin a unit of work", Unsupported)
         self._id = state.txn_id
         self._phase = _Phase.ACTIVE
 

@@ -1,11 +1,15 @@
-"""Compiled flows: a flow as a function on a batch of messages."""
+"""Compiled flows: a flow as a function on a batch of messages.
+
+The order of things when a flow is compiled: all nodes are built, then linked to each other, then labels are filled in.
+So a node may keep a reference to the table of labels, but must not look into it before a message is there. `measured`
+and `observer` wrap targets while they are linked; a flow that is compiled without them pays nothing for either.
+"""
 
 import gc
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from heliograph.errors import Problem
 from heliograph.flow.definition import Connection, FlowDefinition, NodeDefinition
 from heliograph.flow.engine.compilation import Compilation
 from heliograph.flow.engine.input_node import InputNode
@@ -14,6 +18,7 @@ from heliograph.flow.engine.node_statistics import measured_target
 from heliograph.flow.engine.nodes.node_kinds import KINDS
 from heliograph.flow.engine.outcome import Outcome
 from heliograph.flow.engine.run import Resources, Target
+from heliograph.flow.errors import InvalidFlow
 from heliograph.flow.formats.envelope import Envelope
 
 Refusals = Mapping[tuple[str, str], str]
@@ -67,7 +72,7 @@ class CompiledFlow:
     def _entry(self, name: str) -> InputNode:
         entry = self._entries.get(name)
         if entry is None:
-            raise Problem(f"Flow {self.definition.name} has no input {name}. It has: {', '.join(self._entries)}.")
+            raise InvalidFlow(f"Flow {self.definition.name} has no input {name}. It has: {', '.join(self._entries)}.")
         return entry
 
     def __reduce__(self) -> tuple[Any, ...]:

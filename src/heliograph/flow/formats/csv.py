@@ -13,17 +13,18 @@ Every line is written with all its columns, empty ones at the end too: readers o
 separators, quotes or line ends in them are quoted. A format that does not say what ends a line writes CRLF, and reads
 what the first line of a message ends with: CRLF or LF.
 
-Records are read one by one, as somebody looks for them.
+Records are read one by one, on demand.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 
-from heliograph.flow.formats.model import Field, Group, Message, ModelProblem, PhysicalFormat, Property, Source
+from heliograph.flow.errors import ModelProblem
+from heliograph.flow.formats.model import Field, Group, Message, PhysicalFormat, Property, Source
 from heliograph.flow.formats.model.source import compiled
 from heliograph.flow.formats.tds import KIND as TDS
-from heliograph.flow.formats.tds.tds_properties import OF_FIELDS, characters
+from heliograph.flow.formats.tds.tds_plan import OF_FIELDS, characters
 from heliograph.flow.tree import Text
 
 OWN: Mapping[str, Property] = {

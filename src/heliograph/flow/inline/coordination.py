@@ -21,10 +21,9 @@ from heliograph.client import (
     TransactionRolledBack,
 )
 from heliograph.client.management import management
-from heliograph.errors import Problem
 from heliograph.flow.engine.database.two_phase import TwoPhase
+from heliograph.flow.errors import DatabaseError, FlowStopped
 from heliograph.flow.inline.server_output import flow_queue
-from heliograph.flow.language.esql.database_access import DatabaseError
 
 # The token of an instance: a message that says which unit of work was the last one that the server committed.
 #
@@ -56,7 +55,7 @@ class UnitToken:
             message = self._consumer.receive(_WAIT)
             if message is not None:
                 return int(message.body)
-        raise Problem(f"the token in {self._queue} is held by another unit of work")
+        raise FlowStopped(f"the token in {self._queue} is held by another unit of work")
 
     def put(self, unit: int) -> None:
         """This unit, if it is committed, is the last."""
@@ -104,7 +103,7 @@ class Coordination:
             raise TransactionRolledBack(str(lost)) from lost
 
     def _decision(self, work: Session, unit: int) -> bool:
-        """Whether the server has committed: whoever gets the token knows, and nobody can change it any more."""
+        """Whether the server has committed: the token says so, and while it is held here nobody else can commit."""
         last = self._token.take(self._given_up)
         work.rollback(blame=False)
         return last >= unit

@@ -15,6 +15,7 @@ from typing import Any
 from heliograph.common.backoff import Backoff
 from heliograph.errors import Problem
 from heliograph.flow.definition import FlowDefinition
+from heliograph.flow.errors import FlowStopped
 from heliograph.flow.inline.flow_process import Report, run_flow
 from heliograph.flow.inline.flow_settings import read_flow_settings
 from heliograph.flow.inline.flow_statistics import FlowStatistics
@@ -22,10 +23,10 @@ from heliograph.flow.inline.flow_statistics import FlowStatistics
 LOG = logging.getLogger("heliograph.flow")
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
 _STEADY = 60.0
-"""A process that has run for so many seconds has not kept dying."""
+"""Seconds after which a process counts as steady, so that its next pause is short again."""
 _AT_ONCE = 15.0
 _MOST_DEATHS = 8
-"""A process that dies so often in a row, each time within so many seconds, does not get any further."""
+"""The flow stops if a process dies this many times in a row, each time within `_AT_ONCE` seconds."""
 _LOOK = 0.25
 
 
@@ -101,11 +102,11 @@ class _Watching:
         if group.process is not None:
             self._drain(group)
             if group.process.exitcode == _PROBLEM:
-                raise Problem(f"execution group {group.number} cannot run; its log says why")
+                raise FlowStopped(f"execution group {group.number} cannot run; its log says why")
             lived = now - group.began
             group.deaths = group.deaths + 1 if lived < _AT_ONCE else 0
             if group.deaths >= _MOST_DEATHS:
-                raise Problem(
+                raise FlowStopped(
                     f"execution group {group.number} died {group.deaths} times in a row, each time within {_AT_ONCE:g} "
                     f"seconds, at last with {_ending(group.process.exitcode)}; its log may say why"
                 )
@@ -225,4 +226,4 @@ def _group_main(
         LOG.error("%s", problem)
         raise SystemExit(_PROBLEM) from None
     except OSError:
-        LOG.warning("nobody listens any more")
+        LOG.warning("the process that watches over the groups does not listen any more")

@@ -11,6 +11,7 @@ from heliograph.client import Connection, MessagingProblem
 from heliograph.common.backoff import Backoff
 from heliograph.errors import Problem
 from heliograph.flow.definition import NodeDefinition
+from heliograph.flow.engine.aggregation_store import SqliteAggregationStore
 from heliograph.flow.engine.compiled_flow import CompiledFlow
 from heliograph.flow.engine.database import Databases, DataSources
 from heliograph.flow.engine.database.connection import NOT_SUPPORTED
@@ -18,7 +19,7 @@ from heliograph.flow.engine.database.two_phase import TwoPhase, owner_name
 from heliograph.flow.engine.node_statistics import Statistics
 from heliograph.flow.engine.outcome import LogEvent, Respond
 from heliograph.flow.engine.run import Resources
-from heliograph.flow.engine.sqlite_aggregation import SqliteAggregationStore
+from heliograph.flow.errors import DatabaseError
 from heliograph.flow.hosting import Attempts
 from heliograph.flow.inline.coordination import Coordination, UnitToken
 from heliograph.flow.inline.file_input import FileConsumer
@@ -26,17 +27,15 @@ from heliograph.flow.inline.file_output import TraceWriter
 from heliograph.flow.inline.flow_settings import FlowSettings
 from heliograph.flow.inline.flow_statistics import FlowStatistics
 from heliograph.flow.inline.http_input import RequestConsumer, Requests
-from heliograph.flow.inline.queue_input import QueueConsumer
+from heliograph.flow.inline.queue_input import QueueConsumer, TimerConsumer
 from heliograph.flow.inline.server_output import ServerOutput, connected
-from heliograph.flow.inline.timer_input import TimerConsumer
 from heliograph.flow.inline.units_of_work import UnitsOfWork
-from heliograph.flow.language.esql.database_access import DatabaseError
 
 LOG = logging.getLogger("heliograph.flow")
 _SEVERITIES = {"error": logging.ERROR, "warning": logging.WARNING, "information": logging.INFO}
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 10.0
 _STEADY = 60.0
-"""An instance that has worked for so many seconds is in good order."""
+"""Seconds after which an instance counts as steady, so that its next pause is short again."""
 
 
 @dataclass
@@ -166,7 +165,11 @@ class Instance:
 
     def _respond(self, effect: Respond) -> None:
         if not self._process.requests.respond(effect):
-            self._log(LogEvent(effect.node, "nobody waits for this answer (any more)", "warning"))
+            self._log(
+                LogEvent(
+                    effect.node, "this answer is too late, or the second one: its request does not wait", "warning"
+                )
+            )
 
     def _log(self, event: LogEvent) -> None:
         level = _SEVERITIES.get(event.severity, logging.ERROR)

@@ -28,13 +28,13 @@ from heliograph.flow.engine.outcome import (
     WriteFile,
 )
 from heliograph.flow.engine.run import Resources
+from heliograph.flow.errors import DatabaseError
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.hosting import INLINE, RefusalMemory, Step, Waiting, is_lost, unreachable
 from heliograph.flow.inline.coordination import Coordination
 from heliograph.flow.inline.file_output import write_file
 from heliograph.flow.inline.flow_statistics import FlowStatistics
 from heliograph.flow.inline.server_output import ServerOutput, destination_of
-from heliograph.flow.language.esql.database_access import DatabaseError
 
 RefusalsByMessage = dict[int, dict[tuple[str, str], str]]
 _PIECE = 128
@@ -64,7 +64,7 @@ class UnitsOfWork:
         log: Callable[[LogEvent], None],
         wait: Callable[[float], object],
     ) -> None:
-        """`wait` lets so many seconds pass, or less if it is time to stop."""
+        """`wait` waits for a number of seconds, or less if it is time to stop."""
         self._flow = flow
         self.resources = resources
         self._databases = databases
@@ -144,7 +144,7 @@ class UnitsOfWork:
         step = self._after_flow(outcomes)
         if step is Step.LATER:
             return self._later(unreachable(outcomes))
-        if step is Step.SINGLY:
+        if step is Step.ONE_BY_ONE:
             return self.undo(step)
         if step is not Step.COMMIT:
             self._undo_changes()
@@ -279,7 +279,7 @@ class UnitsOfWork:
         if failed:
             self.statistics.backed_out += 1
         else:
-            self.statistics.singly += 1
+            self.statistics.split_batches += 1
         try:
             self.output.work.rollback(blame=failed and not spare)
         except MessagingProblem as problem:

@@ -12,8 +12,9 @@ from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Any, Self
 
-from heliograph.errors import Problem
+from heliograph.errors import InvalidInput
 from heliograph.flow.definition import FlowDefinition
+from heliograph.flow.engine.aggregation_store import SqliteAggregationStore
 from heliograph.flow.engine.compiled_flow import Observer, compile_flow
 from heliograph.flow.engine.database import Databases, DataSources
 from heliograph.flow.engine.node_statistics import Statistics
@@ -29,7 +30,6 @@ from heliograph.flow.engine.outcome import (
     WriteFile,
 )
 from heliograph.flow.engine.run import Resources
-from heliograph.flow.engine.sqlite_aggregation import SqliteAggregationStore
 from heliograph.flow.engine.subscriptions import SubscriptionRegistry
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.loading.flow_loading import load_flow
@@ -64,7 +64,7 @@ class TestDatabase:
         columns = list(rows[0])
         for row in rows:
             if list(row) != columns:
-                raise Problem(
+                raise InvalidInput(
                     f"table {table}: expected columns {', '.join(columns)} in every row, found {', '.join(row)}"
                 )
         types = ", ".join(f"{_quoted(name)} {_SQL_TYPES.get(type(rows[0][name]), 'VARCHAR')}" for name in columns)
@@ -263,7 +263,7 @@ class FlowUnderTest:
         if node is not None:
             return node
         if len(self.flow.inputs) != 1:
-            raise Problem(f"The flow has several inputs; say which: {', '.join(self.flow.inputs)}.")
+            raise InvalidInput(f"The flow has several inputs; say which: {', '.join(self.flow.inputs)}.")
         return next(iter(self.flow.inputs))
 
     def _envelope(self, body: str | bytes | Envelope, fields: Mapping[str, Any]) -> Envelope:

@@ -2,7 +2,7 @@
 
 A log that is written beforehand has as many messages in a record as is wanted. How many messages of a turn a server
 puts into one record depends on its clients and on the machine; servers of the first release had a record for each
-message with another topic than the one before. `docs/log-format.md` describes the format.
+message with another topic than the one before. `docs/reference/log-format.md` describes the format.
 """
 
 import json
@@ -120,7 +120,7 @@ def write_stream(
     try:
         cursors = [ledger.new_cursor() for _ in range(2)]
         fact = {"filter": f"{name}/#", "retention_bytes": 0, "retention_age": 0, "cursors": [c.number for c in cursors]}
-        ledger.note(_STREAM, json.dumps({"stream": name, **fact, "made": True, "identity": name}).encode())
+        ledger.append_record(_STREAM, json.dumps({"stream": name, **fact, "made": True, "identity": name}).encode())
         rows = zip(cycle(topics), islice(cycle(payloads), count), strict=False)
         while some := list(islice(rows, in_record * len(cursors))):
             shares: list[list[tuple[str, bytes]]] = [[] for _ in cursors]

@@ -6,18 +6,17 @@ from contextlib import suppress
 from typing import Any
 
 from heliograph.broker import Gate
-from heliograph.common.network_errors import sentence
+from heliograph.common.network_errors import network_error_text
 from heliograph.server.access.authentication import CertificateGate, Credentials, ListenerGate
-from heliograph.server.config.tables import ListenerConfig, ListenerKind, ListenerProtocol
-from heliograph.server.http.host_names import is_listed, is_own_host, is_own_origin
+from heliograph.server.config.schema import ListenerConfig, ListenerKind, ListenerProtocol
+from heliograph.server.hosts import address_text, is_listed, is_own_host, is_own_origin
 from heliograph.server.logs import RepeatedWarnings
 from heliograph.server.network import certificates
-from heliograph.server.network.accepting import Acceptor, cannot_listen, tcp_sockets, unix_socket
-from heliograph.server.network.addresses import address_text
-from heliograph.server.network.descriptors import most_clients
+from heliograph.server.network.accepting import Acceptor, cannot_listen, most_clients, tcp_sockets, unix_socket
+from heliograph.server.network.handshake import Handshake
 from heliograph.server.network.layered import LayeredOutlet
-from heliograph.server.network.newcomers import Newcomer
 from heliograph.server.network.sockets import Reactor, Receiver
+from heliograph.server.network.tls import Tls
 from heliograph.server.network.websocket import WebSocket
 from heliograph.server.network.writing import Writer
 
@@ -48,7 +47,7 @@ class Listener:
         self._acceptors: list[Acceptor] = []
 
     async def start(self) -> None:
-        """Listen; a Problem tells what is in the way."""
+        """Listen; CannotListen says why not."""
         config = self.config
         try:
             if config.kind is ListenerKind.UNIX:
@@ -74,29 +73,29 @@ class Listener:
 
     def _take_layered(self, outlet: LayeredOutlet) -> None:
         if self._context is None:
-            self._begin(outlet, self._gate)
+            self._begin(outlet, None, self._gate)
         else:
-            outlet.connection = outlet.above = Newcomer(outlet, self._context, self._begin, self._refused)
+            outlet.connection = outlet.above = Handshake(outlet, self._context, self._begin, self._refused)
             self._writer.outlets.add(outlet)
         self._reactor.register(outlet)
 
-    def _begin(self, outlet: LayeredOutlet, gate: Gate | None) -> None:
-        """The conversation begins; without a gate, the client's certificate tells which it is."""
+    def _begin(self, outlet: LayeredOutlet, tls: Tls | None, gate: Gate | None) -> None:
+        """The conversation begins; without a gate, the client's certificate decides which it is."""
         config = self.config
-        self._writer.opened(outlet, gate or self._gate_for(outlet), config.protocol)
+        self._writer.opened(outlet, gate or self._gate_for(tls), config.protocol)
         top: Receiver = outlet.connection
         if config.kind in {ListenerKind.WS, ListenerKind.WSS}:
             top = outlet.websocket = WebSocket(outlet, config.protocol, config.path, self._may_open)
-        if outlet.tls is not None:
-            outlet.tls.above = top
-            top = outlet.tls
+        if tls is not None:
+            tls.above = top
+            top = tls
         outlet.above = top
 
     def _refused(self, outlet: LayeredOutlet, why: Exception) -> None:
         """There will be no conversation: because of TLS, of the network, or for want of time."""
         peer = outlet.peer()
         warnings.warning(
-            "handshake", "client refused", listener=self.config.name, peer=peer, detail=sentence(why, peer)
+            "handshake", "client refused", listener=self.config.name, peer=peer, detail=network_error_text(why, peer)
         )
 
     def _may_open(self, origin: str, host: str) -> bool:
@@ -111,9 +110,9 @@ class Listener:
         warnings.warning("origin", "a web page may not use this listener", listener=config.name, origin=origin)
         return False
 
-    def _gate_for(self, outlet: LayeredOutlet) -> Gate:
-        if outlet.tls is not None and self._gate.listener.certificate_user:
-            user = certificates.common_name(outlet.tls.certificate())
+    def _gate_for(self, tls: Tls | None) -> Gate:
+        if tls is not None and self._gate.listener.certificate_user:
+            user = certificates.common_name(tls.certificate())
             if user is not None:
                 return CertificateGate(user)
         return self._gate
@@ -143,12 +142,12 @@ class Listener:
         return self.config.protocol is ListenerProtocol.MQTT and self.config.kind is ListenerKind.TCP
 
     def check(self, config: ListenerConfig) -> None:
-        """A Problem if the files that these rules name cannot be used."""
+        """CertificateError if the files that these rules name cannot be used."""
         if config.encrypted:
             certificates.tls_context(config)
 
     def reload(self, config: ListenerConfig) -> None:
-        """Use new rules for the same address, and the certificate as it is now; a Problem leaves the old in force."""
+        """Use new rules for the same address, and the certificate as it is now; CertificateError changes nothing."""
         if self._context is not None:
             certificates.reload(self._context, config)
         self.config = config

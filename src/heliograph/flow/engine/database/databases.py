@@ -5,11 +5,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from heliograph.common import private_files
-from heliograph.common.suggestions import closest
-from heliograph.errors import Problem
+from heliograph.common.suggestions import closest_name
+from heliograph.errors import NotInstalled
 from heliograph.flow.engine.database import postgresql, sqlite
 from heliograph.flow.engine.database.connection import LOST, NO_CONNECTION, NO_SUCH_SOURCE, SPOILT, WARNING, Connection
-from heliograph.flow.language.esql.database_access import DatabaseError, Rows
+from heliograph.flow.errors import DatabaseError, InvalidFlow
+from heliograph.flow.language.esql.runtime.evaluation import Rows
 
 if TYPE_CHECKING:
     from sqlalchemy import URL
@@ -47,14 +48,14 @@ class DataSources:
         try:
             url = make_url(text)
         except ArgumentError as error:
-            raise Problem(
+            raise InvalidFlow(
                 f"data source {name}: expected a URL such as postgresql://host/database, found {text!r}"
             ) from error
         kind = url.get_backend_name()
         if kind == "postgresql":
             return url.set(drivername="postgresql+psycopg")
         if kind != "sqlite":
-            raise Problem(f"data source {name}: expected sqlite or postgresql, found {kind!r}")
+            raise InvalidFlow(f"data source {name}: expected sqlite or postgresql, found {kind!r}")
         if url.database and url.database != ":memory:":
             return url.set(database=str(self._state / url.database))
         return url
@@ -69,7 +70,7 @@ class DataSources:
 
     def _find(self, name: str) -> "URL":
         if name not in self._sources:
-            close = closest(name, self.names())
+            close = closest_name(name, self.names())
             hint = f"; did you mean {close}?" if close else f"; there are {', '.join(self.names()) or 'none'}"
             raise DatabaseError(f"the flow has no data source {name}{hint}", NO_SUCH_SOURCE)
         if name not in self._urls:
@@ -87,7 +88,7 @@ class DataSources:
         try:
             dialect = create_engine(url).dialect
         except ModuleNotFoundError as error:
-            raise Problem(
+            raise NotInstalled(
                 f"data source {name}: {kind} needs the package {error.name}, which is not installed; "
                 f"pip install 'heliograph[{kind}]' brings it"
             ) from error
@@ -127,7 +128,7 @@ class Databases:
     def take_care(self, careful: bool) -> None:
         """Whether statements that fail must leave what was done before them as it was, or may spoil the unit of work.
 
-        The latter is for whoever looks whether it is `spoilt`, and then does all of it again with care.
+        A caller that says False has to check `spoilt` afterwards, and repeat the unit of work with care if it is.
         """
         careful = careful or self._ended
         if careful != self._careful:

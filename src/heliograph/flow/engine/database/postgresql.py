@@ -9,8 +9,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from heliograph.flow.engine.database.connection import SPOILT, for_postgresql, unsupported
-from heliograph.flow.language.esql.database_access import DatabaseError, Rows
-from heliograph.flow.language.values.intervals import Interval, Qualifier
+from heliograph.flow.errors import DatabaseError
+from heliograph.flow.language.esql.runtime.evaluation import Rows
+from heliograph.flow.language.values.times import Interval, Qualifier
 
 if TYPE_CHECKING:
     import psycopg
@@ -256,7 +257,7 @@ class PostgresqlConnection:
         try:
             self._do(f"{'COMMIT' if commit else 'ROLLBACK'} PREPARED {_literal(name)}")
         except DatabaseError as error:
-            if error.state != "42704":  # somebody has finished it already
+            if error.state != "42704":  # it is finished already
                 raise
 
     def check(self) -> None:

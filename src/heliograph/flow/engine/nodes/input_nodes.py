@@ -83,7 +83,7 @@ class HttpInput(TransportInput):
         super().prepare(assembly, run)
 
     def discarded(self, run: Run, record: ExceptionRecord) -> None:
-        """Somebody waits: say that it went wrong, unless he has his answer."""
+        """Answer the request with status 500, unless it has been answered."""
         if any(isinstance(effect, Respond) for effect in run.effects):
             return
         text = f"The flow {self.flow} failed: {FlowException(record)}\n"

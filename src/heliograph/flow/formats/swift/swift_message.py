@@ -1,9 +1,9 @@
-"""A SWIFT message as a whole: blocks one after the other, each taken apart when somebody looks into it."""
+"""A SWIFT message as a whole: blocks one after the other, each taken apart on demand."""
 
 import re
 from collections.abc import Iterator
 
-from heliograph.flow.formats.format_problem import CANNOT_WRITE, FormatProblem
+from heliograph.flow.errors import CANNOT_WRITE, FormatProblem
 from heliograph.flow.formats.swift.swift_fields import FieldFormat, plain
 from heliograph.flow.formats.swift.text_block import Field, Sequence, SequenceModel, TextReader, TextWriter, new_value
 from heliograph.flow.tree import Element, Part

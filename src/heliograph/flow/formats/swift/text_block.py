@@ -1,10 +1,10 @@
-"""Block 4 of a SWIFT message: fields in lines, and sequences between 16R and 16S, taken apart when somebody looks."""
+"""Block 4 of a SWIFT message: fields in lines, and sequences between 16R and 16S, taken apart on demand."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, Protocol
 
-from heliograph.flow.formats.format_problem import CANNOT_READ, CANNOT_WRITE, FormatProblem
+from heliograph.flow.errors import CANNOT_READ, CANNOT_WRITE, FormatProblem
 from heliograph.flow.formats.swift.swift_fields import FIELD_TAG, Content, FieldFormat, plain
 from heliograph.flow.tree import Element, Part
 from heliograph.flow.tree.element_types import NAME, NAME_VALUE
@@ -61,7 +61,7 @@ class Field(_Kept):
         if self.parent is not None:
             self.parent.touch()
         self.text = None
-        self.pending = None  # a value given to a field that nobody looked into replaces its components
+        self.pending = None  # a value given to a field that was not looked into replaces its components
 
     def copy(self) -> Element:
         """A copy, not taken apart if this is not."""

@@ -8,8 +8,8 @@ whose tags have come before are not even looked at piece by piece (`shapes`).
 import re
 from collections.abc import Generator, Iterator
 
-from heliograph.flow.formats.format_problem import FormatProblem
-from heliograph.flow.formats.xml.builder import DEEPEST, Builder, Fault
+from heliograph.flow.errors import FormatProblem
+from heliograph.flow.formats.xml.builder import DEEPEST, Builder, MalformedDocument
 from heliograph.flow.formats.xml.dialect import Dialect, ascii_name, has_any
 from heliograph.flow.formats.xml.expat_reader import read_with_expat
 from heliograph.flow.formats.xml.xml_shapes import Cut, Likely, Shape, cut, likely_shapes, shape_of
@@ -79,7 +79,7 @@ def _learn(shape: Shape, part: Part, dialect: Dialect, text: str, pieces: Cut) -
         for _ in _read(Builder(apart, dialect), text):
             pass
     except FormatProblem:
-        return  # whoever looks at that place of the document will find it again
+        return  # the reader of that place of the document finds it again
     shape.learn(apart.children, dialect, pieces)
 
 
@@ -198,7 +198,7 @@ def _read_pieces(builder: Builder, pieces: list[str], closings: list[str], refer
             if text:
                 builder.text(text)
             at += 1
-    except (_Unsure, Fault):
+    except (_Unsure, MalformedDocument):
         return at
     return at
 

@@ -1,5 +1,8 @@
-"""What is wrong with a program although its syntax is right: names, calls, labels, and what may be changed where."""
+"""Mistakes of a program whose syntax is right: names, calls, labels, and what may be changed where.
 
-from heliograph.flow.language.esql.checking.program_checking import check_expression, check_program
+Theory of operation. Checking walks the syntax once, top down, and never changes it. `scopes` has what is declared at
+each point; a block opens a scope, and a name that is not found in any scope is looked for among the trees of a node and
+the constants (`names`). A mistake is recorded and the walk goes on, so that one check reports all of them.
 
-__all__ = ["check_expression", "check_program"]
+Begin with `program_checking`.
+"""
