@@ -11,7 +11,7 @@ from heliograph.cli.pipeline.options import add_spark
 from heliograph.cli.shared.output import showing, table
 from heliograph.errors import InvalidInput
 from heliograph.lab.report import FORMATS, write_report
-from heliograph.pipeline.running import is_sparks, sentence
+from heliograph.pipeline import is_spark_error, spark_error_text
 
 if TYPE_CHECKING:
     from heliograph.pipeline.scoring import Comparison
@@ -74,8 +74,8 @@ def score(args: argparse.Namespace) -> None:
     try:
         score_runs(args.directory, master=args.master or None, conf=dict(args.conf))
     except Exception as error:
-        if is_sparks(error):
-            raise CommandFailed(sentence(error)) from error
+        if is_spark_error(error):
+            raise CommandFailed(spark_error_text(error)) from error
         raise
 
 
