@@ -19,7 +19,7 @@ from heliograph.client.errors import (
     ResourceLimit,
     TransactionRolledBack,
 )
-from running import BOTH, RunningServer, servers
+from running import RunningServer, servers
 
 PATIENCE = 20.0
 CONFIG = f"""{BOTH}
