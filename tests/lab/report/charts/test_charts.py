@@ -12,8 +12,8 @@ from heliograph.lab.report.charts.chart import (
     Bar,
     BarChart,
     Chart,
-    Interval,
     IntervalChart,
+    RatioInterval,
     Series,
     chart_table,
     shares,
@@ -89,7 +89,7 @@ def test_bars_are_as_long_as_their_values() -> None:
 
 
 def test_intervals_are_on_the_side_of_one_that_they_belong_to() -> None:
-    intervals = (Interval("faster", 2.6, 2.4, 2.8, 0), Interval("alike", 1.0, 0.9, 1.1, 5))
+    intervals = (RatioInterval("faster", 2.6, 2.4, 2.8, 0), RatioInterval("alike", 1.0, 0.9, 1.1, 5))
     root = ET.fromstring(
         draw_intervals(IntervalChart("i", "t", "t", "d", Axis("a / b", "ratio", logarithmic=True), intervals, ()))
     )

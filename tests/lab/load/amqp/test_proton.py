@@ -7,7 +7,7 @@ from heliograph.lab.load import Group, Payload, Plan, payloads
 from heliograph.lab.load.amqp.client import AmqpClientGroup
 from heliograph.lab.load.client_loop import ClientLoop, give_up
 from heliograph.lab.machine import HOST
-from heliograph.lab.targets.broker_process import running
+from heliograph.lab.targets.broker_process import running_broker
 from heliograph.lab.targets.heliograph_server import Heliograph
 from heliograph.lab.targets.requirements import Layout
 
@@ -27,7 +27,7 @@ def test_proton_gets_what_was_put(size):
         persistent=True,
         labels=(("colour", "c{client}"),),
     )
-    with running(Heliograph(), None, amqp=True, layout=Layout(queues=("lab.0",))) as broker:
+    with running_broker(Heliograph(), None, amqp=True, layout=Layout(queues=("lab.0",))) as broker:
         address = broker.doors[0].address
         loop = ClientLoop(give_up)
         clients = AmqpClientGroup(Plan((group,), 1.0), 0, 0, address, loop.poller)

@@ -9,7 +9,7 @@ import pytest
 from certificates import Authority
 from heliograph.errors import Problem
 from heliograph.lab.load import Address, Group, LoadOutcome, Plan, Totals, group_from, run_load
-from heliograph.lab.targets.broker_process import running
+from heliograph.lab.targets.broker_process import running_broker
 from heliograph.lab.targets.rabbitmq import RabbitMQ
 from heliograph.lab.targets.requirements import Layout
 from heliograph.server.access.passwords import Cost, PasswordHash
@@ -165,7 +165,7 @@ def test_what_the_server_says_is_told(server: RunningServer, authority: Authorit
 @pytest.mark.skipif(RabbitMQ().version() is None, reason="needs rabbitmq-server")
 def test_rabbitmq_is_loaded_in_the_same_way(tmp_path: Path) -> None:
     queues = ("a", "ask", "answer")
-    with running(RabbitMQ(), None, amqp=True, layout=Layout(queues=queues)) as broker:
+    with running_broker(RabbitMQ(), None, amqp=True, layout=Layout(queues=queues)) as broker:
         door = broker.doors[0]
         address = door.address
         groups: list[dict[str, Any]] = [

@@ -57,8 +57,8 @@ def test_a_batch_is_what_the_codec_makes(group: Group, count: int, size: int, da
     due = np.arange(size) * 1000 + 2**49
     ids = (np.arange(size) + 65_000) % 65_535 + 1 if group.qos else None
     # A batch of somebody else has left its traces.
-    template.make(template.images(0), 0, 7, due, now - 1, ids)
-    made = bytes(template.make(template.images(client), client, count, due, now, ids))
+    template.make(template.forms(0), 0, 7, due, now - 1, ids)
+    made = bytes(template.make(template.forms(client), client, count, due, now, ids))
     packets = [
         plainly(group, client, count + place, int(due[place]), now, 0 if ids is None else int(ids[place]))
         for place in range(size)

@@ -5,14 +5,16 @@ import os
 import pytest
 
 from heliograph.lab.bench import closed_loop
-from heliograph.lab.bench.bench_case import Case, Effort, Outcome, Site
+from heliograph.lab.bench.bench_case import BenchCase, BenchEffort, BenchOutcome, BrokerSite
 from heliograph.lab.bench.connections import AT_ONCE, Idle, Visits
 from heliograph.lab.bench.latency import Latency
 from heliograph.lab.bench.throughput import Throughput
 from heliograph.lab.errors import BrokerGone
 from heliograph.lab.load import Address
-from heliograph.lab.probes.broker_meter import Meter
-from lab.bench.scripted_broker import Script, ScriptedBroker, faithful
+from heliograph.lab.probes.broker_meter import BrokerMeter
+from lab.bench.accounts import accounts, assert_all_delivered
+from lab.scripted.packet_broker import PacketBroker
+from lab.scripted.server import Script, faithful, swapping
 
 ONE_TO_ONE = [Throughput(name=f"qos{qos}", about="", qos=qos, window=40) for qos in (0, 1, 2)]
 SHAPES = [
@@ -25,21 +27,15 @@ SHAPES = [
 ]
 
 
-def measure(case: Case, script: Script = faithful) -> Outcome:
-    with ScriptedBroker(script) as broker:
-        return case.measure(Site(Address(broker.port), Meter(os.getpid()), Effort(0.1, 1, 120)))
-
-
-def accounts(outcome: Outcome) -> tuple[int, int, int]:
-    return outcome.lost, outcome.duplicates, outcome.strange
+def measure(case: BenchCase, script: Script = faithful) -> BenchOutcome:
+    with PacketBroker(script) as broker:
+        return case.measure(BrokerSite(Address(broker.port), BrokerMeter(os.getpid()), BenchEffort(0.1, 1, 120)))
 
 
 @pytest.mark.parametrize("case", SHAPES, ids=lambda case: case.name)
 def test_a_faithful_broker_loses_nothing(case):
     outcome = measure(case)
-    assert accounts(outcome) == (0, 0, 0)
-    assert outcome.sent > 0
-    assert outcome.delivered > 0
+    assert_all_delivered(outcome)
 
 
 @pytest.mark.parametrize("case", ONE_TO_ONE, ids=lambda case: case.name)
@@ -56,15 +52,7 @@ def test_messages_delivered_twice_are_duplicates(case):
 
 @pytest.mark.parametrize("case", ONE_TO_ONE, ids=lambda case: case.name)
 def test_messages_out_of_order_are_neither(case):
-    held: list[bytes] = []
-
-    def swap(number: int, packet: bytes) -> list[bytes]:
-        if number == 3:
-            held.append(packet)
-            return []
-        return [packet, held.pop()] if held else [packet]
-
-    assert accounts(measure(case, swap)) == (0, 0, 0)
+    assert accounts(measure(case, swapping(3))) == (0, 0, 0)
 
 
 def test_a_loss_in_fan_out_counts_for_every_subscriber():
@@ -122,7 +110,7 @@ def test_visits_are_counted_when_they_are_over():
 
 
 def test_a_broker_that_is_not_there_is_said_so():
-    with ScriptedBroker() as broker:
+    with PacketBroker() as broker:
         pass
     with pytest.raises(BrokerGone, match=str(broker.port)):
-        ONE_TO_ONE[0].measure(Site(Address(broker.port), Meter(os.getpid()), Effort(0.1, 1, 120)))
+        ONE_TO_ONE[0].measure(BrokerSite(Address(broker.port), BrokerMeter(os.getpid()), BenchEffort(0.1, 1, 120)))

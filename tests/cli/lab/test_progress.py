@@ -25,7 +25,7 @@ def second(number, *, process=0, sent=50, received=500):
 def feed(progress, *seconds):
     for intervals in seconds:
         for interval in intervals:
-            progress.look_on(interval)
+            progress.on_interval(interval)
 
 
 def test_a_second_is_shown_when_it_is_over_over_all_processes():

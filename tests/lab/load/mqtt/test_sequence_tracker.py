@@ -1,4 +1,4 @@
-"""What is missing and what came twice, from sequence numbers that wrap."""
+"""Missing and duplicate messages, found from sequence numbers that wrap."""
 
 from heliograph.lab.load.mqtt.packet_cycle import SequenceTracker
 

@@ -4,10 +4,10 @@ import pytest
 
 from heliograph.lab.spark.site import spark_site
 from heliograph.lab.spark.spark_bench import measure, written_before
-from heliograph.lab.spark.spark_rows import Effort
+from heliograph.lab.spark.spark_rows import SparkEffort
 
 CASES = "source", "alerts"
-TINY = Effort(2000, 200, 100, 100, 500, 100, rounds=1, warm_seconds=0.5, alert_seconds=1.0)
+TINY = SparkEffort(2000, 200, 100, 100, 500, 100, rounds=1, warm_seconds=0.5, alert_seconds=1.0)
 
 
 @pytest.mark.timeout(400)  # fifteen seconds on a machine that does nothing else

@@ -10,8 +10,8 @@ from heliograph.cli.main import main
 from heliograph.errors import Problem
 from heliograph.lab.load import Histogram, Interval
 from heliograph.lab.probes.probe import Sample
-from heliograph.lab.raw.run_files import RunWriter, add_samples, read_table, runs
-from heliograph.lab.raw.run_tables import TABLES, Manifest, new_id
+from heliograph.lab.raw.run_files import RunWriter, add_samples, read_table, run_names
+from heliograph.lab.raw.run_tables import TABLES, Manifest, new_run_id
 
 STARTED = datetime(2026, 11, 16, 13, 20, 49, 123456, tzinfo=UTC)
 MANIFEST = Manifest(
@@ -88,9 +88,9 @@ def test_histograms_of_several_processes_are_one(tmp_path):
 def test_a_run_appears_when_it_is_whole(tmp_path):
     with RunWriter(tmp_path, "r1") as writer:
         writer.interval(Interval(0, 0, "consumers"), "consume")
-        assert runs(tmp_path) == []
+        assert run_names(tmp_path) == []
         writer.finish(MANIFEST)
-        assert runs(tmp_path) == ["r1"]
+        assert run_names(tmp_path) == ["r1"]
 
 
 def test_a_run_that_breaks_off_leaves_nothing(tmp_path):
@@ -124,14 +124,14 @@ def test_the_log_of_a_power_meter_is_added_to_runs_that_it_reaches_over(tmp_path
 
 
 def test_ids_of_runs_say_when_what_and_where_and_differ():
-    ids = {new_id("FANIN", "nats", now=STARTED) for _ in range(20)}
+    ids = {new_run_id("FANIN", "nats", now=STARTED) for _ in range(20)}
     assert len(ids) > 15
     assert all(one.startswith("20261116T132049-FANIN-nats-") for one in ids)
 
 
 def test_a_folder_without_results_is_named(tmp_path):
     with pytest.raises(Problem, match="expected a folder with results"):
-        runs(tmp_path / "nowhere")
+        run_names(tmp_path / "nowhere")
 
 
 def test_many_rows_are_written_in_parts(tmp_path, monkeypatch):

@@ -194,19 +194,19 @@ def test_what_is_sent_is_what_the_plan_says(size: int, count: int) -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 60), st.integers(0, 20)), max_size=60))
 def test_whatever_is_settled_in_whatever_order_frees_the_window(steps: list[tuple[int, int, int]]) -> None:
-    flight, under_way = AmqpInFlight(50), set[int]()
+    flight, in_flight = AmqpInFlight(50), set[int]()
     for now, (wanted, start, length) in enumerate(steps, 1):
         count = min(wanted, flight.room())
         if count:
             first = flight.begin(count, now)
-            under_way |= set(range(first, first + count))
+            in_flight |= set(range(first, first + count))
         flight.skip()
         low = max(0, flight.next - 1 - start)
         high = min(low + length, flight.next - 1)
         took = flight.end(low, high, 1000)
-        assert len(took) == len(under_way & set(range(low, high + 1)))
-        under_way -= set(range(low, high + 1))
-        assert flight.count == len(under_way)
+        assert len(took) == len(in_flight & set(range(low, high + 1)))
+        in_flight -= set(range(low, high + 1))
+        assert flight.count == len(in_flight)
 
 
 def test_transactions_need_acknowledgements() -> None:

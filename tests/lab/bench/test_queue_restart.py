@@ -27,4 +27,4 @@ def test_connections_have_a_rate_and_a_size(capsys):
 
 def test_no_more_connections_are_tried_than_files_can_be_open(monkeypatch):
     monkeypatch.setattr(connections.resource, "getrlimit", lambda _kind: (1000, 1000))
-    assert connections.most() == 500
+    assert connections.most_connections() == 500

@@ -24,7 +24,7 @@ def faithful(_sender: int, _sequence: int) -> list[int]:
     return [0]
 
 
-class ScriptedBroker:
+class MessageBroker:
     """Forwards what is published to who has subscribed; members of a share take turns."""
 
     def __init__(self, script: Script = faithful, *, age: int = 0, delay: float = 0.0, hang_up_at: int = 0) -> None:

@@ -6,8 +6,8 @@ from importlib import resources
 import pytest
 
 from heliograph.lab.flows.published_rows import published_rows
-from heliograph.lab.published import Figure, every_figure, figures
-from heliograph.lab.scenarios import SOURCES, catalogue, load
+from heliograph.lab.published import PublishedFigure, every_figure, figures
+from heliograph.lab.scenarios import SOURCES, all_scenarios, load_scenario
 from heliograph.lab.scenarios.scenario_terms import VALUES
 
 
@@ -16,22 +16,22 @@ def table(name: str) -> list[dict[str, str]]:
     return list(csv.DictReader(text.splitlines()))
 
 
-def one(scenario: str, variant: str = "", **wanted: str) -> Figure:
+def one(scenario: str, variant: str = "", **wanted: str) -> PublishedFigure:
     found = [f for f in figures(scenario, variant) if all(getattr(f, name) == wanted[name] for name in wanted)]
     assert len(found) == 1, found
     return found[0]
 
 
 def test_every_figure_belongs_to_a_variant_that_exists() -> None:
-    known = {s.name: {variant.name for variant in s.variants} or {""} for s in catalogue()}
+    known = {s.name: {variant.name for variant in s.variants} or {""} for s in all_scenarios()}
     for figure in every_figure():
         assert figure.variant in known[figure.scenario], figure
-        assert load(figure.scenario).document == figure.document
+        assert load_scenario(figure.scenario).document == figure.document
         assert figure.metric in {"", *VALUES}, figure
 
 
 def test_every_scenario_with_a_score_in_its_document_has_it() -> None:
-    without = {scenario.name for scenario in catalogue() if not any(figures(scenario.name))}
+    without = {scenario.name for scenario in all_scenarios() if not any(figures(scenario.name))}
     silent = {"LARGEMSG", "BRIDGE.SINGLEFWD"}  # whose documents have no results
     assert {name for name in without if not name.startswith("FANIN.")} == silent
     assert figures("FANIN.Q0.PARTITIONS")  # the only one of those that can be read
@@ -93,7 +93,7 @@ def test_every_table_of_the_queue_appliance_is_there() -> None:
 
 
 def test_clients_of_a_variant_are_those_of_the_published_peak() -> None:
-    for scenario in catalogue("mq-appliance"):
+    for scenario in all_scenarios("mq-appliance"):
         for variant in scenario.variants:
             for figure in figures(scenario.name, variant.name):
                 if figure.system.startswith("M2003A") and figure.metric == "round_trips":
@@ -102,7 +102,7 @@ def test_clients_of_a_variant_are_those_of_the_published_peak() -> None:
 
 def test_vs_direct_is_the_rate_over_that_without_delay() -> None:
     for name, direct in (("HA.DISTANCE", "HA2"), ("DR.DISTANCE", "DR2")):
-        for variant in load(name).variants:
+        for variant in load_scenario(name).variants:
             for figure in figures(name, variant.name):
                 if figure.vs_direct_percent is not None:
                     without = figures(direct, variant.name.split()[1])[0].value
@@ -129,9 +129,9 @@ def test_tables_in_the_text_agree_with_the_measurement_data() -> None:
 
 def test_layouts_and_parameters_are_what_the_scenarios_have() -> None:
     for row in table("messagesight_forwarding.csv"):
-        values = load(row["scenario"]).values(variant=row["variant"])
+        values = load_scenario(row["scenario"]).values(variant=row["variant"])
         assert (values["producers"], values["topics"]) == (int(row["producers"]), int(row["topics"]))
-    bridge = load("BRIDGE.SINGLEFWD")
+    bridge = load_scenario("BRIDGE.SINGLEFWD")
     for name in ("cpus", "producers", "size"):
         tried = {bridge.values(variant=variant.name)[name] for variant in bridge.variants}
         listed = {int(row["value"]) for row in table("messagesight_bridge.csv") if row["parameter"] == name}

@@ -1,12 +1,8 @@
-"""A tiny AMQP broker in a thread that does as it is told with every message: for testing those who count."""
+"""A tiny AMQP broker in a thread that delivers messages as a script says."""
 
-import selectors
 import socket
-import threading
 from collections import defaultdict
-from collections.abc import Callable
 from contextlib import suppress
-from typing import Self
 
 from heliograph.amqp import (
     Accepted,
@@ -27,77 +23,37 @@ from heliograph.amqp import (
     Transfers,
 )
 from heliograph.amqp.messages.message import transaction_request
+from lab.scripted.server import Script, ScriptedServer, faithful
 
-# Given the number of a message at this broker and its payload: the payloads to deliver instead.
-Script = Callable[[int, bytes], list[bytes]]
 CREDIT = 10_000
 
 
-def faithful(_number: int, payload: bytes) -> list[bytes]:
-    """Deliver what came."""
-    return [payload]
+class QueueBroker(ScriptedServer):
+    """Delivers messages to the consumers of their address: of a queue to one, of a topic to all.
 
-
-class ScriptedQueues:
-    """Hands messages to the consumers of their address: of a queue to one, of a topic to all.
-
-    Messages of a unit of work are delivered with its commit. Numbers in `refuse` are rejected instead. Who sends one of
-    those in `cut` loses its connection, and hears nothing of that message.
+    Messages of a unit of work are delivered with its commit. Numbers in `refuse` are rejected instead. A client that
+    sends one of those in `cut` loses its connection without an answer.
     """
 
     def __init__(
         self, script: Script = faithful, refuse: frozenset[int] = frozenset(), cut: frozenset[int] = frozenset()
     ) -> None:
+        super().__init__()
         self._script = script
         self._refuse = refuse
         self._cut = cut
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port: int = self._listener.getsockname()[1]
-        self._stop, self._stopped = socket.socketpair()
-        self._selector = selectors.DefaultSelector()
-        self._thread = threading.Thread(target=self._serve)
         self._connections: dict[socket.socket, Connection] = {}
         self._waiting: dict[Sender, list[bytes]] = {}  # of every consumer
         self._units: dict[bytes, list[tuple[str, bytes]]] = defaultdict(list)
         self._seen = 0
         self.committed = 0
 
-    def __enter__(self) -> Self:
-        self._selector.register(self._listener, selectors.EVENT_READ)
-        self._selector.register(self._stopped, selectors.EVENT_READ)
-        self._thread.start()
-        return self
+    def accepted(self, client: socket.socket) -> None:
+        options = Options("scripted", mechanisms=("ANONYMOUS",))
+        self._connections[client] = Connection(options, server=True)
 
-    def __exit__(self, *_error: object) -> None:
-        self._stop.close()
-        self._thread.join()
-        for sock in (*self._connections, self._listener, self._stopped):
-            sock.close()
-        self._selector.close()
-
-    def _serve(self) -> None:
-        while True:
-            for key, _ in self._selector.select():
-                if key.fileobj is self._stopped:
-                    return
-                if key.fileobj is self._listener:
-                    client, _address = self._listener.accept()
-                    options = Options("scripted", mechanisms=("ANONYMOUS",))
-                    self._connections[client] = Connection(options, server=True)
-                    self._selector.register(client, selectors.EVENT_READ)
-                else:
-                    self._read(key.fileobj)
-            self._write()
-
-    def _read(self, client: socket.socket) -> None:
+    def received(self, client: socket.socket, data: bytes) -> None:
         connection = self._connections[client]
-        try:
-            data = client.recv(1 << 20)
-        except ConnectionError:
-            data = b""
-        if not data:
-            self._forget(client)
-            return
         events = connection.receive(data, 0.0)
         while events:
             event = events.pop(0)
@@ -111,22 +67,21 @@ class ScriptedQueues:
                 self._take(event)
                 if any(number < self._seen for number in self._cut):
                     self._cut = frozenset(number for number in self._cut if number >= self._seen)
-                    self._forget(client)
+                    self.forget(client)
                     return
             elif isinstance(event, Flowed):
                 self._deliver(event.link)
 
-    def _forget(self, client: socket.socket) -> None:
-        self._selector.unregister(client)
+    def forget(self, client: socket.socket) -> None:
+        super().forget(client)
         del self._connections[client]
-        client.close()
 
-    def _write(self) -> None:
+    def end_turn(self) -> None:
         for client, connection in self._connections.items():
             connection.flush()
             if data := b"".join(connection.output):
                 connection.output.clear()
-                with suppress(ConnectionError):  # who has gone meanwhile, is noticed when it is read
+                with suppress(ConnectionError):  # the end of the connection is found when it is read
                     client.sendall(data)
 
     def _attach(self, link) -> None:
@@ -154,18 +109,18 @@ class ScriptedQueues:
         if isinstance(delivery.state, TransactionalState):
             self._units[delivery.state.txn_id] += messages
             return TransactionalState(delivery.state.txn_id, Accepted())
-        self._hand_out(messages)
+        self._deliver_all(messages)
         return Accepted()
 
     def _coordinate(self, delivery: Delivery) -> Accepted | Declared:
         asked = transaction_request(delivery.payload)
         if isinstance(asked, Declare):
             return Declared(delivery.tag)
-        self._hand_out(self._units.pop(asked.txn_id, []))
+        self._deliver_all(self._units.pop(asked.txn_id, []))
         self.committed += 1
         return Accepted()
 
-    def _hand_out(self, messages: list[tuple[str, bytes]]) -> None:
+    def _deliver_all(self, messages: list[tuple[str, bytes]]) -> None:
         for address, payload in messages:
             consumers = [link for link in self._waiting if link.source.address == address and not link.gone]
             for link in consumers if address.startswith("topic:") else consumers[:1]:

@@ -1,83 +1,42 @@
-"""A tiny MQTT broker in a thread that does as it is told with every message: for testing those who count."""
+"""A tiny MQTT broker in a thread that forwards packets as a script says."""
 
-import selectors
 import socket
-import threading
-from collections.abc import Callable
-from typing import Self
 
 from heliograph.lab.load.mqtt.acknowledgements import PUBACK, PUBCOMP, PUBREC, PUBREL
 from heliograph.mqtt import packet_bounds
-
-# Given the number of a message at this broker and its packet: the packets to deliver instead.
-Script = Callable[[int, bytes], list[bytes]]
-
-
-def faithful(_number: int, packet: bytes) -> list[bytes]:
-    """Deliver what came."""
-    return [packet]
+from lab.scripted.server import Script, ScriptedServer, faithful
 
 
 def _packet(first: int, body: bytes) -> bytes:
     return bytes((first, len(body))) + body
 
 
-class ScriptedBroker:
-    """Forwards by topic, or by the start of a topic before `#`, once `script` has had its way with a message."""
+class PacketBroker(ScriptedServer):
+    """Forwards by topic, or by the start of a topic before `#`, what `script` makes of each message."""
 
     def __init__(self, script: Script = faithful) -> None:
+        super().__init__()
         self._script = script
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port: int = self._listener.getsockname()[1]
-        self._stop, self._stopped = socket.socketpair()
-        self._selector = selectors.DefaultSelector()
-        self._thread = threading.Thread(target=self._serve)
         self._seen = 0
         self._next_id: dict[socket.socket, int] = {}  # of every subscriber
         self._filters: dict[socket.socket, bytes] = {}
         self._rest: dict[socket.socket, bytes] = {}  # of every connection
         self._properties: dict[socket.socket, bytes] = {}  # none, as each version says it
 
-    def __enter__(self) -> Self:
-        self._selector.register(self._listener, selectors.EVENT_READ)
-        self._selector.register(self._stopped, selectors.EVENT_READ)
-        self._thread.start()
-        return self
+    def accepted(self, client: socket.socket) -> None:
+        self._rest[client] = b""
 
-    def __exit__(self, *_error: object) -> None:
-        self._stop.close()
-        self._thread.join()
-        for sock in (*self._rest, self._listener, self._stopped):
-            sock.close()
-        self._selector.close()
-
-    def _serve(self) -> None:
-        while True:
-            for key, _ in self._selector.select():
-                if key.fileobj is self._stopped:
-                    return
-                if key.fileobj is self._listener:
-                    client, _address = self._listener.accept()
-                    self._rest[client] = b""
-                    self._selector.register(client, selectors.EVENT_READ)
-                else:
-                    self._read(key.fileobj)
-
-    def _read(self, client: socket.socket) -> None:
-        try:
-            data = client.recv(65536)
-        except ConnectionError:
-            data = b""
-        if not data:
-            self._selector.unregister(client)
-            self._next_id.pop(client, None)
-            return
+    def received(self, client: socket.socket, data: bytes) -> None:
         data = self._rest[client] + data
         at = 0
         while at < len(data) and (bounds := packet_bounds(data, at, 1 << 24)) and bounds[1] <= len(data):
             self._handle(client, data[at : bounds[1]])
             at = bounds[1]
         self._rest[client] = data[at:]
+
+    def forget(self, client: socket.socket) -> None:
+        super().forget(client)
+        self._next_id.pop(client, None)
 
     def _handle(self, client: socket.socket, packet: bytes) -> None:
         kind = packet[0] >> 4

@@ -88,7 +88,7 @@ def test_a_rate_that_is_not_confirmed_is_lowered_until_one_is():
 def test_a_system_that_holds_nothing_has_no_figure():
     found = Search(Simulated(5), first=10).run()
     assert found.rate is None
-    assert found.sentence("msg/s") == "not even 10 msg/s hold: too slow"
+    assert found.sentence("msg/s") == "no rate was sustained; 10 msg/s failed: too slow"
 
 
 def test_what_comes_in_whole_numbers_is_tried_in_whole_numbers():

@@ -8,7 +8,7 @@ from heliograph.lab.flows.flow_cases import Storage
 from heliograph.lab.load.accounts import Expectation
 from heliograph.lab.load.naming import filters_of, topics_of
 from heliograph.lab.load.plan import Address, Plan
-from heliograph.lab.scenarios import Scenario, catalogue, load
+from heliograph.lab.scenarios import Scenario, all_scenarios, load_scenario
 from heliograph.lab.trials.flow_trial import flow_case
 
 NAMES = {
@@ -43,8 +43,8 @@ SECTIONS = (
     "2.1 2.2 2.3 2.4 2.5 3.1 3.2 3.3.1 3.3.2 3.3.3 3.3.4 3.3.5 3.4.1 3.4.2 3.4.3 3.5 3.6 3.7.1 3.8.1 3.8.2 "
     "3.9.1.1 3.9.1.2 3.9.2 3.10 4.1 4.2"
 )
-LOADS = [scenario for scenario in catalogue() if not scenario.is_flow]
-FLOWS = [scenario for scenario in catalogue() if scenario.is_flow]
+LOADS = [scenario for scenario in all_scenarios() if not scenario.is_flow]
+FLOWS = [scenario for scenario in all_scenarios() if scenario.is_flow]
 
 
 def variants(scenario: Scenario) -> list[str]:
@@ -59,21 +59,21 @@ def addresses(plan: Plan) -> dict[str, Address]:
 
 @pytest.mark.parametrize("document", NAMES)
 def test_every_test_of_a_document_is_there_in_its_order(document: str) -> None:
-    assert [scenario.name for scenario in catalogue(document)] == NAMES[document].split()
+    assert [scenario.name for scenario in all_scenarios(document)] == NAMES[document].split()
 
 
 def test_names_are_unique() -> None:
-    names = [scenario.name for scenario in catalogue()]
+    names = [scenario.name for scenario in all_scenarios()]
     assert len(names) == len(set(names)) == sum(len(text.split()) for text in NAMES.values())
 
 
 def test_every_section_of_chapters_2_3_and_4_is_measured() -> None:
-    assert list(dict.fromkeys(scenario.section for scenario in catalogue("message-broker"))) == SECTIONS.split()
+    assert list(dict.fromkeys(scenario.section for scenario in all_scenarios("message-broker"))) == SECTIONS.split()
 
 
 @pytest.mark.parametrize("name", ["C1", "C2", "C3", "C4", "HA1", "HA2", "DR1", "DR2"])
 def test_requests_come_in_four_sizes_each_also_with_a_single_requester(name: str) -> None:
-    scenario = load(name)
+    scenario = load_scenario(name)
     for label, size in (("256B", 256), ("2KB", 2048), ("20KB", 20480), ("200KB", 204800)):
         assert scenario.values(variant=label)["size"] == size
         alone = scenario.plan(variant=f"{label} single thread")
@@ -82,7 +82,7 @@ def test_requests_come_in_four_sizes_each_also_with_a_single_requester(name: str
 
 def test_distances_are_those_of_the_document() -> None:
     for name, delays in (("HA.DISTANCE", (1, 2, 5, 10)), ("DR.DISTANCE", (10, 20, 50, 100))):
-        scenario = load(name)
+        scenario = load_scenario(name)
         for delay in delays:
             for size in ("256B", "2KB", "20KB", "200KB"):
                 assert scenario.setup(variant=f"{delay}ms {size}").replication_delay_ms == delay
@@ -126,7 +126,7 @@ def test_every_message_is_for_somebody_and_everybody_gets_some(scenario: Scenari
 
 
 def test_requests_to_a_queue_manager_are_for_its_own_responders() -> None:
-    plan = load("C3").plan(0.001)
+    plan = load_scenario("C3").plan(0.001)
     names = [group.name for group in plan.groups]
     counts = {names.index("requesters-0"): np.full(10, 7), names.index("requesters-1"): np.full(10, 1)}
     owed = Expectation(plan, addresses(plan)).of(counts)
@@ -148,7 +148,7 @@ def test_queues_that_a_load_uses_are_set_up() -> None:
 
 def test_forwarding_rules_lead_from_every_topic_to_a_queue() -> None:
     for name in ("WMQPUBSUB", "WMQDURABLE"):
-        plan, setup = load(name).plan(0.001), load(name).setup(0.001)
+        plan, setup = load_scenario(name).plan(0.001), load_scenario(name).setup(0.001)
         producers = plan.groups[0]
         published = {topics_of(producers, client)[0] for client in range(producers.clients)}
         assert published == {topic for queue in setup.queues for topic in queue.topics}
@@ -164,19 +164,19 @@ def test_a_flow_is_a_case_of_the_flow_bench(scenario: Scenario) -> None:
 
 
 def test_database_flows_are_coordinated_unless_a_variant_says_otherwise() -> None:
-    scenario = load("DATABASE.UPDATE")
+    scenario = load_scenario("DATABASE.UPDATE")
     assert flow_case(scenario.flow(), 2).storage is Storage.POSTGRESQL
     assert flow_case(scenario.flow("4KB SQLite"), 2).storage is Storage.SQLITE
 
 
 def test_a_flow_that_fills_the_machine_runs_in_a_group_for_each_processor() -> None:
-    case = flow_case(load("MESSAGE.ROUTING").flow(), processors=3)
+    case = flow_case(load_scenario("MESSAGE.ROUTING").flow(), processors=3)
     assert case.groups == 3
     assert "execution_groups: 3\n" in case.files["flow.yaml"]
 
 
 def test_throughput_is_held_without_loss_and_with_cpu_to_spare() -> None:
-    for scenario in catalogue():
+    for scenario in all_scenarios():
         if scenario.type == "Throughput":
             rule = scenario.passing
             assert (rule.lost, rule.held, rule.average_latency_ms, rule.busiest_cpu) == (0, True, 500, 85), (
@@ -193,7 +193,7 @@ def test_a_search_can_begin_wherever_there_is_a_peak() -> None:
 def test_what_is_not_built_says_so() -> None:
     heliograph = {"mqtt", "mqtt5", "tls", "websocket", "amqp", "queues", "transactions", "durable", "shared"}
     heliograph |= {"queue-managers", "flows"}
-    waiting = {scenario.name for scenario in catalogue() if scenario.missing(heliograph)}
+    waiting = {scenario.name for scenario in all_scenarios() if scenario.missing(heliograph)}
     assert waiting == {
         *(
             "HA1",
@@ -207,29 +207,32 @@ def test_what_is_not_built_says_so() -> None:
             "FANIN.Q0.HA.PARTITIONS",
         )
     }
-    assert load("HA.DR").missing(heliograph) == ("ha", "dr")
-    sentence = load("BRIDGE.SINGLEFWD").refusal("heliograph", heliograph)
+    assert load_scenario("HA.DR").missing(heliograph) == ("ha", "dr")
+    sentence = load_scenario("BRIDGE.SINGLEFWD").refusal("heliograph", heliograph)
     assert sentence == (
         "BRIDGE.SINGLEFWD needs a bridge that forwards messages to another server, "
         "which heliograph does not have; that is not built yet"
     )
-    assert load("C1").refusal("mosquitto", {"mqtt"}) == "C1 needs AMQP 1.0 and queues, which mosquitto does not have"
-    assert load("C1").refusal("heliograph", heliograph) == ""
+    assert (
+        load_scenario("C1").refusal("mosquitto", {"mqtt"})
+        == "C1 needs AMQP 1.0 and queues, which mosquitto does not have"
+    )
+    assert load_scenario("C1").refusal("heliograph", heliograph) == ""
 
 
 def test_unknown_names_are_refused_with_a_suggestion() -> None:
     with pytest.raises(Problem, match=r"there is no scenario FANNIN \(did you mean FANIN\?\)"):
-        load("FANNIN")
+        load_scenario("FANNIN")
     with pytest.raises(Problem, match=r"there is no document mq-aplliance \(did you mean mq-appliance\?\)"):
-        catalogue("mq-aplliance")
+        all_scenarios("mq-aplliance")
     with pytest.raises(Problem, match=r"C1 has no variant '3KB' \(did you mean 2KB\?\)"):
-        load("C1").plan(variant="3KB")
+        load_scenario("C1").plan(variant="3KB")
     with pytest.raises(Problem, match=r"there is no parameter rat \(did you mean rate\?\)"):
-        load("FANOUT").plan(overrides={"rat": 1})
+        load_scenario("FANOUT").plan(overrides={"rat": 1})
 
 
 def test_loads_and_flows_are_not_taken_for_each_other() -> None:
     with pytest.raises(Problem, match="FILTER measures a message flow"):
-        load("FILTER").plan()
+        load_scenario("FILTER").plan()
     with pytest.raises(Problem, match="FANIN measures clients of a broker"):
-        load("FANIN").flow()
+        load_scenario("FANIN").flow()

@@ -8,9 +8,9 @@ from heliograph.cli.main import main
 from heliograph.lab.flows.end_to_end import EndToEnd, how_many
 from heliograph.lab.flows.flow_bench import as_data, as_markdown, header, line, shortfalls
 from heliograph.lab.flows.flow_cases import cases
-from heliograph.lab.flows.flow_rows import Row
+from heliograph.lab.flows.flow_rows import FlowRow
 from heliograph.lab.flows.in_memory import InMemory
-from heliograph.lab.flows.published_rows import Published, published_rows
+from heliograph.lab.flows.published_rows import PublishedRow, published_rows
 
 
 def published(section):
@@ -20,7 +20,7 @@ def published(section):
 def row(section, rate, *, memory=None, error="", others=0.0):
     case = next(case for case in cases() if case.section == section)
     run = EndToEnd(1000, rate, cpu_ms=0.2, flow_cpu_ms=0.1, seconds=1.0, others=others)
-    return Row(case, published(section), memory, None if error else run, error)
+    return FlowRow(case, published(section), memory, None if error else run, error)
 
 
 def test_a_row_has_both_figures_and_their_ratios():
@@ -104,5 +104,5 @@ def test_a_case_that_is_not_there_is_told(capsys):
 )
 def test_so_many_messages_are_sent_as_take_about_a_second(section, size, flow_us, count):
     case = next(case for case in cases() if case.section == section)
-    wanted = Published(section, "", False, size, 1.0, 1.0, 1.0)
+    wanted = PublishedRow(section, "", False, size, 1.0, 1.0, 1.0)
     assert how_many(case, wanted, flow_us, 1.0) == pytest.approx(count, rel=0.05)

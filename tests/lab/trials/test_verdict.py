@@ -5,7 +5,7 @@ import pytest
 from heliograph.lab.load import Group, Histogram, Interval, LoadOutcome, Plan, Totals
 from heliograph.lab.probes.probe import Sample
 from heliograph.lab.scenarios import PassRule
-from heliograph.lab.trials.verdict import busiest_cpu, facts_of, judge
+from heliograph.lab.trials.verdict import busiest_cpu, judge, observations_of
 
 RULE = PassRule(lost=0, average_latency_ms=500, busiest_cpu=85)
 PLAN = Plan(
@@ -45,7 +45,7 @@ def intervals(sent=(100,) * 6, received=(200,) * 6):
 
 def verdict(*, found=None, seconds=None, samples=(), rule=RULE, cores=1):
     found = found or outcome()
-    facts = facts_of(PLAN, list(seconds or intervals()), found, samples, cores)
+    facts = observations_of(PLAN, list(seconds or intervals()), found, samples, cores)
     return judge(rule, facts, found.bottleneck)
 
 
@@ -67,9 +67,12 @@ def test_a_run_that_holds_everything_passes():
         ({"found": outcome(milliseconds=501)}, "average latency 501 ms, above 500 ms"),
         (
             {"seconds": intervals(sent=(100, 100, 90, 90, 110, 110))},
-            "producers sent 90 of 100 msg/s (part 2 of the time)",
+            "producers sent 90 of 100 msg/s (in third 2 of the measured time)",
         ),
-        ({"seconds": intervals(received=(200,) * 4 + (150,) * 2)}, "150 of 200 msg/s arrived (part 3 of the time)"),
+        (
+            {"seconds": intervals(received=(200,) * 4 + (150,) * 2)},
+            "150 of 200 msg/s arrived (in third 3 of the measured time)",
+        ),
         ({"samples": server("busiest_thread_percent", 90, 88)}, "busiest CPU 89 %, above 85 %"),
         ({"samples": server("discarded", 5, 9)}, "4 messages discarded by the server"),
     ],

@@ -8,33 +8,33 @@ from heliograph.cli.main import main
 from heliograph.lab import machine
 from heliograph.lab.bench import bench_report
 from heliograph.lab.bench.backlog import Backlog
-from heliograph.lab.bench.bench_case import Outcome
-from heliograph.lab.bench.bench_rounds import Row, Run
+from heliograph.lab.bench.bench_case import BenchOutcome
+from heliograph.lab.bench.bench_rounds import BenchRound, BenchRow
 from heliograph.lab.bench.connections import Idle
 from heliograph.lab.bench.throughput import Throughput
-from heliograph.lab.probes.broker_meter import Reading
+from heliograph.lab.probes.broker_meter import MeterReading
 from heliograph.lab.targets.mosquitto import Mosquitto
 
 CASE = Throughput(name="qos0", about="", goal=50)
 DURABLE = Throughput(name="durable", about="", durable=True, qos=1, share=0.5)
 
 
-def outcome(cpu: float, **more: int | dict[str, float]) -> Outcome:
+def outcome(cpu: float, **more: int | dict[str, float]) -> BenchOutcome:
     """A thousand messages a second at this many microseconds each."""
-    return Outcome(spent=Reading(1.0, cpu / 1000, 0.25, 0.3), sent=1000, delivered=1000, **more)
+    return BenchOutcome(spent=MeterReading(1.0, cpu / 1000, 0.25, 0.3), sent=1000, delivered=1000, **more)
 
 
-def at_rate(delivered: int) -> Outcome:
+def at_rate(delivered: int) -> BenchOutcome:
     """This many deliveries in a second."""
-    return Outcome(spent=Reading(1.0, 0.1, 0.25, 0.3, 4096), sent=delivered, delivered=delivered)
+    return BenchOutcome(spent=MeterReading(1.0, 0.1, 0.25, 0.3, 4096), sent=delivered, delivered=delivered)
 
 
-def row(target: str, *outcomes: Outcome | str, case=CASE) -> Row:
+def row(target: str, *outcomes: BenchOutcome | str, case=CASE) -> BenchRow:
     runs = [
-        Run(number, None, result) if isinstance(result, str) else Run(number, result)
+        BenchRound(number, None, result) if isinstance(result, str) else BenchRound(number, result)
         for number, result in enumerate(outcomes, 1)
     ]
-    return Row(case, target, tuple(runs))
+    return BenchRow(case, target, tuple(runs))
 
 
 def test_the_median_round_is_shown_and_losses_of_all_rounds():
@@ -83,9 +83,7 @@ def test_a_share_that_is_too_small_is_a_shortfall():
 def test_a_durable_case_in_which_nothing_was_written_meets_no_goal():
     rows = [row("heliograph", outcome(1.0), case=DURABLE), row("heliograph-memory", at_rate(1), case=DURABLE)]
     assert bench_report.successes(rows) == []
-    assert bench_report.shortfalls(rows) == [
-        "durable: nothing was seen to be written to a disk, so nothing durable was measured"
-    ]
+    assert bench_report.shortfalls(rows) == ["durable: no writes to a disk were seen, so durability was not measured"]
 
 
 def test_what_goes_wrong_without_waiting_for_the_disk_is_our_failure_too():
@@ -95,7 +93,7 @@ def test_what_goes_wrong_without_waiting_for_the_disk_is_our_failure_too():
 
 def test_messages_out_of_order_are_our_failure():
     rows = [row("heliograph", outcome(0.1, late=2))]
-    assert bench_report.failures(rows) == ["qos0: 0 lost, 0 twice, 0 strange packets, 2 out of order"]
+    assert bench_report.failures(rows) == ["qos0: 0 lost, 0 duplicates, 0 unexpected packets, 2 out of order"]
 
 
 def test_a_goal_for_many_messages_says_when_there_were_fewer():
@@ -117,7 +115,10 @@ def test_figures_have_goals_of_their_own():
 
 def test_our_failures_and_losses_are_listed_first():
     rows = [row("heliograph", outcome(0.1, lost=2), "it went away"), row("mosquitto", outcome(10.0, lost=9))]
-    assert bench_report.failures(rows) == ["qos0: failed: it went away", "qos0: 2 lost, 0 twice, 0 strange packets"]
+    assert bench_report.failures(rows) == [
+        "qos0: failed: it went away",
+        "qos0: 2 lost, 0 duplicates, 0 unexpected packets",
+    ]
 
 
 def test_a_target_that_never_succeeded_says_why():
@@ -156,6 +157,6 @@ def test_mosquitto_is_measured_from_end_to_end(tmp_path, capsys):
     for measured in data["rows"]:
         [run] = measured["runs"]
         assert run["delivered"] > 0
-        assert (run["lost"], run["duplicates"], run["strange"]) == (0, 0, 0)
+        assert (run["lost"], run["duplicates"], run["unexpected"]) == (0, 0, 0)
         assert measured["median_cpu_us"] > 0
     assert data["machine"]["python"].startswith("CPython")

@@ -3,7 +3,7 @@
 import pytest
 
 from heliograph.lab.load import Address, Group, LoadOutcome, Plan, load_run, run_load
-from lab.bench.scripted_queues import ScriptedQueues
+from lab.scripted.queue_broker import QueueBroker
 
 
 @pytest.fixture(autouse=True)
@@ -12,7 +12,7 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(load_run, "SILENCE_SECONDS", 0.7)
 
 
-def run(broker: ScriptedQueues, *groups: Group) -> LoadOutcome:
+def run(broker: QueueBroker, *groups: Group) -> LoadOutcome:
     with broker:
         return run_load(Plan(groups, 0.4), {"main": Address(broker.port)})
 
@@ -30,7 +30,7 @@ def test_what_a_peer_drops_doubles_swaps_and_refuses_is_counted_message_by_messa
 
     put = Group("put", "publish", 1, protocol="amqp", destination="topic://t", qos=1, rate=1000.0)
     get = Group("get", "consume", 2, protocol="amqp", filters=("topic://t",), qos=1)
-    outcome = run(ScriptedQueues(script, refuse=frozenset({50, 51})), put, get)
+    outcome = run(QueueBroker(script, refuse=frozenset({50, 51})), put, get)
     sent, received = outcome.groups["put"], outcome.groups["get"]
     assert sent.sent > 100
     assert (sent.acknowledged, sent.errors) == (sent.sent - 2, 2)
@@ -42,7 +42,7 @@ def test_what_a_peer_drops_doubles_swaps_and_refuses_is_counted_message_by_messa
 def test_messages_of_units_of_work_are_delivered_and_counted_after_the_commit() -> None:
     put = Group("put", "publish", 2, protocol="amqp", destination="queue://q", qos=1, transaction=10, rate=1230.0)
     get = Group("get", "consume", 1, protocol="amqp", filters=("queue://q",), qos=1, transaction=25)
-    broker = ScriptedQueues(lambda number, payload: [payload] * 2 if number == 5 else [payload])
+    broker = QueueBroker(lambda number, payload: [payload] * 2 if number == 5 else [payload])
     outcome = run(broker, put, get)
     sent, received = outcome.groups["put"], outcome.groups["get"]
     assert sent.acknowledged == sent.sent > 100
@@ -66,7 +66,7 @@ def test_an_answer_that_is_lost_is_missed() -> None:
         dropped += 1
         return []
 
-    outcome = run(ScriptedQueues(script), ask, answer)
+    outcome = run(QueueBroker(script), ask, answer)
     asked, answered = outcome.groups["ask"], outcome.groups["answer"]
     assert answered.received == answered.sent == asked.sent > 20
     assert (asked.lost, asked.duplicates, asked.received) == (3, 0, asked.sent - 3)
@@ -75,12 +75,12 @@ def test_an_answer_that_is_lost_is_missed() -> None:
 def test_a_client_that_loses_its_connection_comes_back_and_goes_on() -> None:
     put = Group("put", "publish", 2, protocol="amqp", destination="topic://t", qos=1, rate=1000.0)
     get = Group("get", "consume", 1, protocol="amqp", filters=("topic://t",), qos=1)
-    outcome = run(ScriptedQueues(cut=frozenset({20, 60})), put, get)
+    outcome = run(QueueBroker(cut=frozenset({20, 60})), put, get)
     sent, received = outcome.groups["put"], outcome.groups["get"]
     assert sent.errors >= 2
     assert sent.latencies["connect"].count >= 4
     assert sent.sent > 100
-    # The peer had taken what it did not answer any more; what was on its way to a closed socket is gone.
+    # The peer had taken what it did not answer any more; what was in progress to a closed socket is gone.
     assert sent.sent - sent.acknowledged > 0
     assert (received.received, received.duplicates) == (received.expected - received.lost, 0)
     assert received.lost < sent.sent - sent.acknowledged

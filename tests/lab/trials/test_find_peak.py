@@ -2,10 +2,10 @@
 
 import pytest
 
-from heliograph.lab.scenarios import load
-from heliograph.lab.targets.target_catalogue import chosen
+from heliograph.lab.scenarios import load_scenario
+from heliograph.lab.targets.target_catalogue import choose_systems
 from heliograph.lab.trials.peak_search import find_peak, unit_of
-from heliograph.lab.trials.trial import Result, Trial
+from heliograph.lab.trials.trial import Trial, TrialResult
 from heliograph.lab.trials.verdict import Verdict
 
 
@@ -23,11 +23,11 @@ class Simulated:
         value = trial.overrides[self.parameter]
         trial.scenario.plan(trial.scale, trial.variant, trial.overrides)  # a load that can be planned
         verdict = Verdict(value <= self.peak, "too much", self.by_generator and value > self.peak)
-        return Result(trial, "r", verdict, 1.0, sent=1, received=1, lost=0)
+        return TrialResult(trial, "r", verdict, 1.0, sent=1, received=1, lost=0)
 
 
 def trial(name, **others):
-    return Trial(load(name), chosen(["heliograph"], [], None, verify=True)[0], **others)
+    return Trial(load_scenario(name), choose_systems(["heliograph"], [], None, verify=True)[0], **others)
 
 
 def test_the_rate_of_a_scenario_is_raised_to_its_peak():
