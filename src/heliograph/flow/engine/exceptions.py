@@ -63,9 +63,10 @@ class ExceptionRecord:
 
     def describe(self) -> str:
         """All of them, one in a line, outermost first."""
-        return "\n".join(record._line() for record in self.chain())
+        return "\n".join(record.describe_one() for record in self.chain())
 
-    def _line(self) -> str:
+    def describe_one(self) -> str:
+        """This one alone, in a line."""
         place = f"{self.file}:{self.line}" if self.file and self.line else ""
         place = f" ({place})" if place and not self.text.startswith(f"{place}:") else ""
         return f"{self.kind} {self.number} in {self.label}: {self.text}{place}"
@@ -75,10 +76,11 @@ class ExceptionRecord:
         top = Element("ExceptionList")
         folder = top
         for record in self.chain():
-            folder = folder.append(record._folder())
+            folder = folder.append(record.folder())
         return top
 
-    def _folder(self) -> Element:
+    def folder(self) -> Element:
+        """What an exception list shows of this one alone."""
         folder = Element(self.kind)
         fields = (
             ("File", self.file),

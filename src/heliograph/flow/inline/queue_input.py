@@ -40,9 +40,10 @@ class QueueConsumer:
         self._node = node
         self._units = units
         self._settings = settings
+        self._consumer = consumer_of(units.output.work, node, flow, settings)
+        # What decides how the next batch is taken, after one that failed.
         self._threshold = threshold
         self._attempts = attempts
-        self._consumer = consumer_of(units.output.work, node, flow, settings)
         self._size = BatchSize(settings.commit_count)
 
     def turn(self) -> None:

@@ -17,12 +17,9 @@ from heliograph.errors import Problem
 from heliograph.flow.engine.compiled_flow import CompiledFlow, Refusals
 from heliograph.flow.engine.database import Databases
 from heliograph.flow.engine.outcome import (
-    DeadLetter,
     Effect,
     LogEvent,
     Outcome,
-    Publish,
-    Put,
     Respond,
     Result,
     WriteFile,
@@ -34,12 +31,11 @@ from heliograph.flow.hosting import INLINE, RefusalMemory, Step, Waiting, is_los
 from heliograph.flow.inline.coordination import Coordination
 from heliograph.flow.inline.file_output import write_file
 from heliograph.flow.inline.flow_statistics import FlowStatistics
-from heliograph.flow.inline.server_output import ServerOutput, destination_of
+from heliograph.flow.inline.server_output import MESSAGES, ServerOutput, destination_of
 
 RefusalsByMessage = dict[int, dict[tuple[str, str], str]]
 _PIECE = 128
 """Messages of a batch that go through the flow before the first of them are sent."""
-_MESSAGES = frozenset({Put, Publish, DeadLetter})
 
 
 class _Refused(Exception):
@@ -66,10 +62,13 @@ class UnitsOfWork:
     ) -> None:
         """`wait` waits for a number of seconds, or less if it is time to stop."""
         self._flow = flow
+        # What a unit of work changes, and what is committed or rolled back with it.
         self.resources = resources
         self._databases = databases
         self.output = output
+        """Where messages are put; its session `work` is the server's side of the unit of work."""
         self._coordination = coordination
+        """None if databases are committed by themselves."""
         self._respond = respond
         self.log = log
         self._wait = wait
@@ -216,7 +215,7 @@ class UnitsOfWork:
             effect
             for outcome in outcomes
             for effect in outcome.effects
-            if effect.transactional is transactional and type(effect) in _MESSAGES
+            if effect.transactional is transactional and type(effect) in MESSAGES
         ]
         if messages:
             self.output.send(messages, transactional=transactional)
