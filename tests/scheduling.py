@@ -18,7 +18,7 @@ WITH_SPARK = (
 """How the names of tests begin that share a session of Spark."""
 LONG = (
     "tests/faults/test_pipeline_kills.py",
-    "tests/lab/spark/test_spark_measuring.py",
+    "tests/lab/spark/test_spark_bench.py",
     "tests/pipeline/examples/test_telemetry.py::test_alerts",
     "tests/pipeline/flows/test_aggregation.py::test_sets_are_complete",
     "tests/pipeline/flows/test_cluster_flow.py",

@@ -205,13 +205,19 @@ def test_a_commit_without_a_connection_waits_for_one_if_there_is_something_to_co
     assert memory.broker.bodies("q") == ["a"]
 
 
-@pytest.mark.parametrize("turns", range(15))
-def test_a_commit_while_the_connection_comes_back_waits_for_its_messages(memory, owner, turns):
+def sent_while_coming_back(memory, owner, body, turns):
+    """A producer that has sent a message while the connection is lost and on its way back."""
     core = producer(memory, owner)
     memory.cut()
-    send(core, "committed")
+    send(core, body)
     for _ in range(turns):
         memory.turn()
+    return core
+
+
+@pytest.mark.parametrize("turns", range(15))
+def test_a_commit_while_the_connection_comes_back_waits_for_its_messages(memory, owner, turns):
+    core = sent_while_coming_back(memory, owner, "committed", turns)
     memory.do(owner.commit())
     assert memory.broker.bodies("q") == ["committed"]
     send(core, "rolled back")
@@ -221,11 +227,7 @@ def test_a_commit_while_the_connection_comes_back_waits_for_its_messages(memory,
 
 @pytest.mark.parametrize("turns", range(15))
 def test_what_is_rolled_back_while_the_connection_comes_back_is_never_sent(memory, owner, turns):
-    core = producer(memory, owner)
-    memory.cut()
-    send(core, "rolled back")
-    for _ in range(turns):
-        memory.turn()
+    core = sent_while_coming_back(memory, owner, "rolled back", turns)
     memory.do(owner.roll_back())
     send(core, "committed")
     memory.do(owner.commit())

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from heliograph.pipeline.scoring import Comparison
 from heliograph.cli.commands import Action
 from heliograph.lab.probes import power_samples, read_power_log
-from heliograph.lab.raw import add_samples, read_table, runs
+from heliograph.lab.raw import add_samples, read_table, run_names
 
 _REPORT = """\
 Write a report of what the lab measured: one HTML page that needs nothing else, and CSV, Markdown and JSON files.
@@ -181,7 +181,7 @@ def _power_arguments(parser: argparse.ArgumentParser) -> None:
 def _power(args: argparse.Namespace) -> int:
     """Add to each run what was drawn meanwhile."""
     logs = [read_power_log(path) for path in args.logs]
-    known = runs(args.out)
+    known = run_names(args.out)
     for name in args.run or ():
         if name not in known:
             raise InvalidInput(f"{args.out}: there is no run {name}")

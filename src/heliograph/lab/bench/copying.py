@@ -1,6 +1,6 @@
 """The least that one process must do to forward and store messages: read, write to a file, force it, send.
 
-There is no broker: bytes from one socket go to a file and to another socket, in blocks, and nobody looks into them.
+There is no broker: bytes from one socket go to a file and to another socket, in blocks, without being parsed.
 Large payloads cannot be stored for less CPU than this, in any language. See `helio bench copy`.
 """
 
@@ -81,7 +81,7 @@ def _take(source: socket.socket) -> None:
 
 
 def measure(cores: Cores, files: _Files | None) -> float:
-    """CPU microseconds that 4 KB cost when they are passed on, and stored if there are files."""
+    """CPU microseconds for 4 KB that are forwarded, and stored if there are files."""
     generator, source = _pair()
     sink, reader = _pair()
     _spend(cores.generator, lambda: _send(generator))

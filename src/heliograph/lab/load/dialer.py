@@ -1,4 +1,9 @@
-"""Connects the clients of a group at their rate; clients of connection bursts connect again and again."""
+"""Connects the clients of a group at their rate; clients of connection bursts connect again and again.
+
+A client waits, is connecting (`opening` counts these), becomes ready, and may fail at any time. A failed client tries
+again after a while. Before the load has begun, too many failures end it; afterwards they only count as errors. Clients
+of a burst are disconnected after their stay, and wait again.
+"""
 
 import heapq
 from collections import deque
@@ -17,7 +22,7 @@ _RETRY = 200_000_000  # ns until a client that has lost its connection tries aga
 
 
 class Dialer:
-    """Who is to connect, and when."""
+    """Decides which clients connect, and when."""
 
     def __init__(
         self,
@@ -27,8 +32,8 @@ class Dialer:
         broken: Callable[[LoadClient, str], None],
         at_once: int = MOST_OPENING,
     ) -> None:
-        """`opened` is told of clients whose connection is being made, `closed` of those that are to be closed, and
-        `broken` of those that got no answer, with words for that.
+        """`opened` is called with clients whose connection is being made, `closed` with those that are to be closed,
+        `broken` with those that got no answer, and a text that says so.
         """
         self.client_group = client_group
         self.bursts = client_group.group.role == "connect"
@@ -65,11 +70,11 @@ class Dialer:
 
     @property
     def complete(self) -> bool:
-        """Whether everybody is ready to work; bursts need nobody."""
+        """Whether all clients are ready; always so for bursts."""
         return self.bursts or self.client_group.ready == len(self.client_group.clients)
 
     def turn(self, now: int) -> int:
-        """Connect and drop those whose time has come; when to come again at the latest (ns)."""
+        """Connect and disconnect clients that are due; when to call this again at the latest (ns)."""
         if not self._started:
             return NEVER
         while self._drops and self._drops[0][0] <= now:
@@ -126,6 +131,6 @@ class Dialer:
         self._retries.append((self.client_group.clock() + _RETRY, client))
 
     def _drop(self, load_client: LoadClient) -> None:
-        load_client.say_goodbye()
+        load_client.disconnect()
         self._closed(load_client)
         self._waiting.append(load_client.client)

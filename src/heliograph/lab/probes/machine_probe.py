@@ -44,11 +44,11 @@ class EnergyProbe:
             self._before[zone] = now, energy
 
     def close(self) -> None:
-        """There is nothing to let go of."""
+        """Nothing to close."""
 
 
 class MachineProbe:
-    """Looks at the whole machine, whoever uses it."""
+    """Samples the whole machine, with all its processes."""
 
     asks = False
 
@@ -101,9 +101,9 @@ class MachineProbe:
         self._disks[name] = busy
 
     def close(self) -> None:
-        """There is nothing to let go of."""
+        """Nothing to close."""
 
 
 def _percent(busy: float, everything: float) -> float:
-    """Linux may take back time that it has called idle, so that for a moment more was busy than there was, or less."""
+    """Bounded, because Linux may correct its idle time, and the share would be above 100 or below 0."""
     return min(100.0, max(0.0, 100 * busy / everything))
