@@ -12,7 +12,7 @@ from heliograph.client.core.connection import ConnectionCore
 from heliograph.client.core.settings import Server, Servers, Settings
 from heliograph.client.core.wire import Timer
 from heliograph.common.network_errors import certificate_file_error, network_error_text
-from heliograph.errors import Problem
+from heliograph.errors import InvalidInput
 
 LOG: Final = logging.getLogger("heliograph.client")
 _CLOSE_TIMEOUT: Final = 2.0
@@ -29,7 +29,7 @@ def tls_context(
         if cert is not None:
             context.load_cert_chain(cert, key)
     except (OSError, ssl.SSLError) as error:
-        raise Problem(
+        raise InvalidInput(
             f"cannot use the certificate files {ca or ''} {cert or ''} {key or ''}: {certificate_file_error(error)}"
         ) from error
     if not verify:

@@ -26,7 +26,6 @@ from typing import TypeVar
 from heliograph import __version__
 from heliograph.amqp import (
     ANONYMOUS,
-    CONNECTION_REDIRECT,
     EXTERNAL,
     PLAIN,
     Attached,
@@ -50,6 +49,7 @@ from heliograph.amqp import (
     Target,
     Transfers,
     ULong,
+    conditions,
 )
 from heliograph.client.core.failover import Redirected, connect_to_any
 from heliograph.client.core.link_end import LinkEnd
@@ -369,7 +369,7 @@ class ConnectionCore(Wire):
             self._closing.resolve(None)
             return
         problem = problem_from(error, str(self.server), ConnectionLost)
-        if error is not None and error.condition == CONNECTION_REDIRECT:
+        if error is not None and error.condition == conditions.CONNECTION_REDIRECT:
             other = self.servers.redirected(error.info)
             problem = problem if other is None else Redirected(str(problem), other)
         self._lost(problem)

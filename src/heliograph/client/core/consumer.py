@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine, Iterable
 from contextlib import suppress
 from typing import Any, Protocol
 
-from heliograph.amqp import INVALID_FIELD, Delivery, Error, Receiver, Released, Target
+from heliograph.amqp import Delivery, Error, Receiver, Released, Target, conditions
 from heliograph.client.core.inbox import FAILED, USELESS_HERE, Inbox, settle, take_all
 from heliograph.client.core.link_end import LinkEnd, LinkOwner
 from heliograph.client.core.message_encoding import decode_incoming
@@ -152,7 +152,9 @@ class ReceiverEnd(LinkEnd[Receiver]):
 
     def refusal(self, error: Error | None) -> MessagingProblem:
         # Only the filter of a consumer is written by people, so that is the field that is wrong.
-        wrong_selector = error is not None and error.condition == INVALID_FIELD and self.subscription.selector
+        wrong_selector = (
+            error is not None and error.condition == conditions.INVALID_FIELD and self.subscription.selector
+        )
         return problem_from(error, self.what, InvalidSelector if wrong_selector else MessagingProblem)
 
     def _unmet(self, link: Receiver) -> MessagingProblem | None:
