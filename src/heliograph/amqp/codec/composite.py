@@ -1,8 +1,8 @@
 """How the standard's composite types are declared: a class of fields, each with its kind of value on the wire.
 
 `@composite` makes a dataclass of a class whose attributes are `part`s, and registers it under the number and the name
-of its descriptor, which is how `resolve` finds it. On the wire it is a list of its fields in order. Trailing fields with
-their defaults are left out; a null in between stands for the default as well.
+of its descriptor, which is how `resolve` finds it. On the wire it is a list of its fields in order. Trailing fields
+with their defaults are left out; a null in between stands for the default as well.
 """
 
 from collections.abc import Callable
