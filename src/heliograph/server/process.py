@@ -1,16 +1,16 @@
 """The server as a whole: starts, reloads and stops everything.
 
-**What it owns.** The store with its log, the broker, the listeners, the pages, and the supervisors of queue managers and
-pipelines. All of it runs in one event loop; only the log has a thread of its own, and passwords have a few.
+**What it owns.** The store with its log, the broker, the listeners, the pages, and the supervisors of queue managers
+and pipelines. All of it runs in one event loop; only the log has a thread of its own, and passwords have a few.
 
 **Start.** Queue managers start first: their processes open their logs meanwhile. Then the log is opened, the broker is
-built from it, queues and streams of the configuration are declared, listeners open, and the pages. If any of it fails,
-everything that was opened is closed again, and the Problem says why. Nothing is accepted before everything is there.
+built from it, queues and streams of the configuration are declared, and listeners and pages open. If any of it fails,
+everything that was opened is closed again, and the Problem says why. Clients are accepted when everything is there.
 
-**Running.** Three things drive the server besides clients: `_tick` (timers, retention, maintenance of the log, the index
-of streams), the log's bell (`_wake`, from the log's thread: something is safe now, or the disk is in trouble), and
-`_report` ($SYS). Each does its work in slices, so that clients have their turns in between. A failure in one of them is
-noted as a defect, and the rest continues.
+**Running.** Three things drive the server besides clients: `_tick` (timers, retention, maintenance of the log, the
+index of streams), the log's bell (`_wake`, from the log's thread: something is safe now, or the disk is in trouble),
+and `_report` ($SYS). Each does its work in slices, so that clients have their turns in between. A failure in one of
+them is noted as a defect, and the rest continues.
 
 **Reload.** First everything that can be wrong is checked, then everything is changed: a mistake leaves all as it was.
 Attributes that need a restart are named in the log and keep their old values.

@@ -21,9 +21,9 @@ any more); gone (`fd == -1`). From finished to gone it goes when everything is w
 `closing.py`), when writing takes too long, or when the client disappears. `gone` may be called in any state.
 
 **Invariants.** `_clients[fd]` is the outlet with that `fd`, and no other; `_let_go` removes it before the descriptor is
-closed, because the kernel gives its number to the next client. While `_unsent` is not empty, new chunks go behind it and
-nothing is written directly. Above `HIGH_WATER` the conversation is paused; above `HARD_LIMIT` the client is not read
-from. A defect met while one client is served never ends the turn for others.
+closed, because the kernel gives its number to the next client. While `_unsent` is not empty, new chunks go behind it,
+and nothing is written directly. Above `HIGH_WATER` the conversation is paused; above `HARD_LIMIT` the client is not
+read from. A defect met while one client is served never ends the turn for others.
 
 **Hot path.** Reading is spelled out in `_turn`, and `flush` has a branch of its own for one small chunk: each function
 call here is a price on every packet.
