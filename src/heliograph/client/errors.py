@@ -44,7 +44,7 @@ class ResourceLimit(MessagingProblem):
 
 
 class InUse(MessagingProblem):
-    """Somebody else has what was asked for: an exclusive queue or subscription, for example."""
+    """Another consumer or connection has it exclusively: a queue or subscription, for example."""
 
 
 class NotAllowed(MessagingProblem):
@@ -68,7 +68,7 @@ class MessageRefused(MessagingProblem):
 
 
 class MessageFormat(MessagingProblem, InvalidInput):
-    """A value cannot travel in a message, or a message that came cannot be read."""
+    """A value cannot be encoded in a message, or a received message cannot be read."""
 
 
 class TransactionRolledBack(MessagingProblem):
@@ -80,7 +80,7 @@ class TransactionInDoubt(MessagingProblem):
 
 
 class IllegalState(MessagingProblem):
-    """A method was called at a time when it makes no sense: on something closed, for example."""
+    """A method was called in a state that does not allow it: on something closed, for example."""
 
 
 _KINDS: dict[str, type[MessagingProblem]] = {
@@ -105,7 +105,7 @@ _KINDS: dict[str, type[MessagingProblem]] = {
 def problem_from(
     error: Error | None, doing: str, otherwise: type[MessagingProblem] = MessagingProblem
 ) -> MessagingProblem:
-    """The problem that a server's `error` is to somebody who was `doing` something."""
+    """The exception for a server's `error`; `doing` says what failed."""
     if error is None:
         return otherwise(f"{doing}: the server ended it and gave no reason")
     condition = str(error.condition)

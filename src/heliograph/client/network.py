@@ -141,17 +141,17 @@ class Network:
     # What the network brings.
 
     def made(self, wire: _Wire, transport: asyncio.WriteTransport) -> None:
-        """A network connection is there."""
+        """The network connection is made."""
         self._wire, self._transport = wire, transport
         self.core.connected()
 
     def came(self, wire: _Wire, data: bytes) -> None:
-        """It brought bytes."""
+        """Bytes were received."""
         if wire is self._wire:
             self.core.received(data)
 
     def went(self, wire: _Wire, error: Exception | None) -> None:
-        """It is gone."""
+        """The network connection is lost or closed."""
         closed = self._closing.pop(wire, None)
         if closed is not None and not closed.done():
             closed.set_result(None)

@@ -194,7 +194,7 @@ def _suback(body: bytes, version: int) -> packets.SubAck:
 
 
 def read_unsubscribe(body: bytes, version: int) -> tuple[int, Properties, Callable[[], Iterator[str]]]:
-    """The same of UNSUBSCRIBE, with its filters."""
+    """The packet identifier and properties of UNSUBSCRIBE, and a way to read its filters, one after the other."""
     packet_id, properties, start = _request_head(body, version, PacketType.UNSUBSCRIBE)
 
     def filters() -> Iterator[str]:

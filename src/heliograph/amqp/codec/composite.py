@@ -1,4 +1,9 @@
-"""How the standard's composite types are declared: a class of fields, each with its kind of value on the wire."""
+"""How the standard's composite types are declared: a class of fields, each with its kind of value on the wire.
+
+`@composite` makes a dataclass of a class whose attributes are `part`s, and registers it under the number and the name
+of its descriptor, which is how `resolve` finds it. On the wire it is a list of its fields in order. Trailing fields
+with their defaults are left out; a null in between stands for the default as well.
+"""
 
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, field, fields
@@ -98,7 +103,7 @@ class Fields(Composite):
 
 
 def resolve(value: Any) -> Any:
-    """The composite type that a described list stands for; anything else comes back as it is."""
+    """The composite type that a described list encodes; any other value is returned unchanged."""
     if type(value) is Described and type(value.value) is list:
         try:
             known = _BY_DESCRIPTOR.get(value.descriptor)
@@ -125,7 +130,7 @@ def _number(kind: type, name: str) -> Kind:
 
 
 def _one_of(names: type, wire: type) -> Kind:
-    """A number that stands for a choice."""
+    """An enumeration, as a number on the wire."""
     check = _exactly(wire, names.__name__)
 
     def read(value: Any) -> Any:

@@ -173,7 +173,7 @@ class Session:
         self.write(Begin(answer_to, 0, WINDOW, _OUTGOING_WINDOW, handle_max, properties=properties))
 
     def write_flow(self, link: Link | None = None, *, echo: bool = False) -> None:
-        """Tell the peer our windows and, for a link, its credit."""
+        """Send our windows and, for a link, its credit."""
         self.incoming_window = WINDOW
         outgoing = self.outgoing.next_transfer
         if link is not None and self.remote is not None and (link.remote is not None or link.role == SENDER):
@@ -205,6 +205,7 @@ class Session:
     def leave(self) -> None:
         """Nothing goes in or out any more."""
         self.gone = True
+        # Not `link.leave()`: what it would remove one by one is dropped as a whole below.
         for link in self.links:
             link.gone = True
             self._names.pop((link.name, link.role), None)
@@ -229,7 +230,7 @@ class Session:
         self.end(error)
 
     def forget(self, link: Link) -> None:
-        """A link is gone, and what it had unsettled or waiting."""
+        """Remove a link with its unsettled and waiting deliveries."""
         self._names.pop((link.name, link.role), None)
         if link in self.links:
             self.links.remove(link)
@@ -267,6 +268,7 @@ class Session:
         if attach.handle > self.connection.options.handle_max:
             text = f"the highest handle here is {self.connection.options.handle_max}, not {attach.handle}"
             raise ConnectionFault(conditions.CONNECTION_FRAMING_ERROR, text)
+        # Whose link this is, the name says: ours that waits for an answer, one to be stolen, or a new one.
         if attach.handle in self._remote_handles:
             raise ProtocolError(conditions.SESSION_HANDLE_IN_USE, f"handle {attach.handle} is attached already")
         key = (attach.name, not attach.role)
@@ -325,7 +327,7 @@ class Session:
         return link if isinstance(link, Receiver) else None
 
     def took(self, frames: int) -> None:
-        """Transfers have come: the window gets smaller, and is opened again in good time."""
+        """Count received transfers against the window; it is opened again when half of it is used."""
         self.next_incoming = (self.next_incoming + frames) & MAX_UINT
         self.incoming_window -= frames
         if self.incoming_window < _HALF:
@@ -336,6 +338,7 @@ class Session:
     def next_number(self, delivery_id: int) -> int:
         """The number of a delivery from its identifier, which wraps and must grow."""
         expected = delivery_id if self.next_delivery is None else self.next_delivery
+        # Ids may skip, the standard only demands that they grow; more than half of the range ahead is behind.
         ahead = (delivery_id - expected) & MAX_UINT
         if ahead > SERIAL_HALF:
             raise InvalidField(f"expected delivery-id {expected & MAX_UINT}, got {delivery_id}")
@@ -346,7 +349,8 @@ class Session:
     def on_disposition(
         self, role: bool, first: int, last: int, settled: bool, state: DeliveryState | None, events: EventSink[Settled]
     ) -> None:
-        """What the peer says about deliveries: those we sent, or those it sent."""
+        """The peer's disposition for deliveries: those we sent, or those it sent."""
+        # Ids have wrapped for the peer and not for us: the newest delivery tells which of the possible ids is meant.
         unsettled: Unsettled[Sender] | Unsettled[Receiver]
         if role == RECEIVER:
             unsettled, newest = self.outgoing_unsettled, self.outgoing.next_delivery
@@ -357,6 +361,7 @@ class Session:
         for run in unsettled.take(low, high) if settled else unsettled.within(low, high):
             first, last, link, shift = run
             start = first + shift
+            # A peer that settles one by one is one event for the owner, if link, state and direction are the same.
             before = events[-1] if events else None
             if type(before) is Settled:
                 its_link, its_start, its_end, its_state, its_settled = before

@@ -91,7 +91,7 @@ class StreamReader(StreamSource):
         return self._index(partition).bytes
 
     def state(self) -> StreamState:
-        """What it is like now."""
+        """Its identity and extents now."""
         told = self.describe()
         indexes = [self._index(partition) for partition in range(told["partitions"])]
         return StreamState(told.get("identity", ""), [(index.first, index.next) for index in indexes])
@@ -127,7 +127,7 @@ class StreamReader(StreamSource):
         offset: int,
         end: int | None = None,
         size: int = BLOCK_SIZE,
-        room: BufferPool | None = None,
+        pool: BufferPool | None = None,
     ) -> Iterator[StreamBlock]:
         """See StreamSource."""
         size = max(size, _LEAST_READ)
@@ -135,7 +135,7 @@ class StreamReader(StreamSource):
         def blocks_of(stretch: _Stretch, cursor: int, offset: int, stop: int) -> Iterator[StreamBlock]:
             segment, position, part_end = stretch
             while position < part_end and offset < stop:
-                data = self._data_at(segment, position, part_end, size, room)
+                data = self._data_at(segment, position, part_end, size, pool)
                 block = block_of(data, position, cursor, offset, stop)
                 position += block.used
                 if len(block):
@@ -145,7 +145,7 @@ class StreamReader(StreamSource):
         return self._go_through(partition, offset, end, size, blocks_of)
 
     def raw_records(self, partition: int, offset: int, end: int | None, size: int) -> Iterator[RawRecords]:
-        """The same records, not checked, as parts of files that are open until the next passage is asked for."""
+        """The same records, not checked, as parts of files that are open until the next ones are asked for."""
 
         def records_in_stretch(stretch: _Stretch, cursor: int, offset: int, stop: int) -> Iterator[RawRecords]:
             segment, position, part_end = stretch
@@ -176,7 +176,7 @@ class StreamReader(StreamSource):
             if offset > before:
                 give_up = 0.0
                 continue
-            # The chunk has been moved or deleted: the index will say so.
+            # The chunk has been moved or deleted: the index follows soon.
             now = self._now()
             give_up = give_up or now + _PATIENCE
             if now > give_up:
@@ -212,11 +212,11 @@ class StreamReader(StreamSource):
             if offset < next_:
                 return
 
-    def _data_at(self, segment: Segment, position: int, end: int, size: int, room: BufferPool | None) -> BlockData:
+    def _data_at(self, segment: Segment, position: int, end: int, size: int, pool: BufferPool | None) -> BlockData:
         descriptor, place, most = self._files.descriptor(segment), segment.place(position), end - position
-        if room is None:
+        if pool is None:
             return load(descriptor, place, min(size, most), most)
-        return load_into(room, descriptor, place, min(size, most), most)
+        return load_into(pool, descriptor, place, min(size, most), most)
 
 
 def _stretches(entries: list[Entry], size: int) -> Iterator[tuple[int, int, int]]:
