@@ -163,7 +163,8 @@ def _of_bits(name: str, work: Callable[[int, int], int]) -> Callable[..., Any]:
     @propagates_null
     def function(*numbers: Any) -> int:
         _whole(name, *numbers)
-        return reduce(work, numbers)
+        result: int = reduce(work, numbers)
+        return result
 
     return function
 
