@@ -8,8 +8,9 @@ from pathlib import Path
 from heliograph.broker.broker import Broker
 from heliograph.broker.core.limits import Limits
 from heliograph.broker.core.outlet import Outlet
-from heliograph.broker.mqtt.connection import Connection
-from heliograph.broker.storage.store import Clock, Store
+from heliograph.broker.core.timers import Clock
+from heliograph.broker.mqtt.connection import MqttConnection
+from heliograph.broker.storage.store import Store
 from heliograph.log.log import LogOptions
 from heliograph.log.segment import read_segment, segment_files
 from heliograph.mqtt import (
@@ -140,7 +141,7 @@ class DurableScene(Scene):
         if self._in_turn:
             return
         if self._held:
-            self.broker.turn.gatherings.publish()
+            self.broker.gatherings.publish()
             return
         store = self.store
         while True:
@@ -199,7 +200,7 @@ class Client:
         self.broker = scene.broker
         self.version = version
         self.outlet = Outlet()
-        self.connection = Connection(scene.broker, self.outlet, gate)
+        self.connection = MqttConnection(scene.broker, self.outlet, gate)
         self.connack = None
         self._inbox = []
         self._next_id = 1

@@ -14,11 +14,11 @@ from broker.clients import START, WALL, DurableScene
 from broker.durable_clients import DAY, durable
 from heliograph.broker.broker import Broker
 from heliograph.broker.core.limits import Limits
-from heliograph.broker.sessions.session import FOR_EVER, session_cost
-from heliograph.broker.sessions.subscription import subscription_cost
+from heliograph.broker.core.timers import Clock
+from heliograph.broker.sessions.session import FOR_EVER, session_cost, subscription_cost
 from heliograph.broker.storage import offline_sessions as away_facts
 from heliograph.broker.storage import record_kinds as facts
-from heliograph.broker.storage.store import Clock, Store
+from heliograph.broker.storage.store import Store
 from heliograph.log import kinds
 from heliograph.log.log import LogOptions
 from heliograph.log.message_log import MessageLog
@@ -140,10 +140,10 @@ def picture(scene):
     }
     groups = {
         name: ({member.session.client_id for member in group.members}, group.spool and group.spool.cursor.number)
-        for name, group in broker.groups.items()
+        for name, group in broker.subscriptions.groups.items()
     }
     receivers = {topic: {who(one) for one in broker.routes.find(topic.encode(), 9).receivers} for topic in TOPICS}
-    return sessions, groups, receivers, broker.waiting, broker.subscription_count, broker.retained.count
+    return sessions, groups, receivers, broker.waiting, broker.subscriptions.count, broker.retained.count
 
 
 def charged(broker):
@@ -327,7 +327,7 @@ def test_a_durable_session_takes_two_kilobytes_before_and_after_a_restart(tmp_pa
         broker, store = reopened(tmp_path / "log")
         for number in range(COUNT):
             session, _ = broker.open_session(f"device-{number:07d}", clean_start=False, expiry=DAY)
-            broker.subscribe(session, Subscription(f"plant/{number % 10}/device-{number:07d}/command", 1))
+            broker.subscriptions.subscribe(session, Subscription(f"plant/{number % 10}/device-{number:07d}/command", 1))
             broker.detach(session, publish_will=False)
             broker.turn.end()
         store.ledger.wait()
@@ -336,7 +336,7 @@ def test_a_durable_session_takes_two_kilobytes_before_and_after_a_restart(tmp_pa
     before, (_, store) = bytes_each(make)
     store.close()
     after, (broker, store) = bytes_each(lambda: reopened(tmp_path / "log"))
-    assert len(broker.sessions) == broker.subscription_count == COUNT
+    assert len(broker.sessions) == broker.subscriptions.count == COUNT
     assert before < 2048
     assert after < 1.1 * before
     store.close()

@@ -11,8 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from heliograph.broker.core.memory import Budget
 from heliograph.broker.core.span import Span
 from heliograph.broker.sessions.buffer import Held
-from heliograph.broker.sessions.session import Session
-from heliograph.broker.sessions.subscription import ShareGroup, Subscription
+from heliograph.broker.sessions.session import Session, ShareGroup, Subscription
 from heliograph.broker.sessions.window import Window
 from heliograph.mqtt import ProtocolError
 from heliograph.mqtt.runs import LAST_ID

@@ -18,9 +18,10 @@ from heliograph.amqp import Source, Target
 from heliograph.amqp.codec.performatives import Attach, Detach, Durability, ExpiryPolicy
 from heliograph.amqp.codec.values import Described, Symbol, ULong
 from heliograph.broker.amqp.filters import SELECTOR_CODE
+from heliograph.broker.core.timers import Clock
 from heliograph.broker.storage import record_kinds as facts
 from heliograph.broker.storage.offline_sessions import AwaySession, AwaySubscription
-from heliograph.broker.storage.store import Clock, Store
+from heliograph.broker.storage.store import Store
 from heliograph.cli.main import main
 from heliograph.client import Message as ClientMessage
 from heliograph.client import connect

@@ -26,16 +26,17 @@ if TYPE_CHECKING:
     )
     from heliograph.broker.core.random_names import random_name
     from heliograph.broker.core.slices import SLICE, Steps
-    from heliograph.broker.mqtt.connection import Connection
+    from heliograph.broker.core.timers import Clock
+    from heliograph.broker.mqtt.connection import MqttConnection
     from heliograph.broker.queues.queues import SYSTEM
     from heliograph.broker.queues.refusal import NOT_ALLOWED, NOT_FOUND, Refused
     from heliograph.broker.sessions.buffer import Buffer
+    from heliograph.broker.sessions.session import ShareGroup, Subscription
     from heliograph.broker.sessions.spool import Spool
-    from heliograph.broker.sessions.subscription import ShareGroup, Subscription
+    from heliograph.broker.storage.log_contents import LogContents, UnknownKind
     from heliograph.broker.storage.queue_records import DELIVERIES_ROW
-    from heliograph.broker.storage.session_recovery import Revival, UnknownKind
     from heliograph.broker.storage.set_aside import SetAside, SetAsides
-    from heliograph.broker.storage.store import Clock, Store
+    from heliograph.broker.storage.store import Store
     from heliograph.broker.storage.streams import StreamConflict, StreamKept, StreamOptions, TooManyStreams, options_of
 
 __getattr__ = lazy_names(
@@ -54,19 +55,20 @@ __getattr__ = lazy_names(
         "core.random_names": "random_name",
         "storage.set_aside": "SetAside SetAsides",
         "core.slices": "SLICE Steps",
-        "storage.store": "Clock Store",
+        "core.timers": "Clock",
+        "storage.store": "Store",
         "storage.streams": "StreamConflict StreamKept StreamOptions TooManyStreams options_of",
-        "sessions.subscription": "ShareGroup Subscription",
+        "sessions.session": "ShareGroup Subscription",
         "administration.sys_topics": "SysTopics",
         "sessions.buffer": "Buffer",
         "sessions.spool": "Spool",
-        "mqtt.connection": "Connection",
+        "mqtt.connection": "MqttConnection",
         "core.queue_definition": "DEAD_LETTER_QUEUE Kind QueueDefinition TEMPORARY_MODEL name_mistake",
         "administration.description": "figures",
         "storage.queue_records": "DELIVERIES_ROW",
         "queues.queues": "SYSTEM",
         "queues.refusal": "NOT_ALLOWED NOT_FOUND Refused",
-        "storage.session_recovery": "Revival UnknownKind",
+        "storage.log_contents": "LogContents UnknownKind",
     },
 )
 
@@ -82,7 +84,6 @@ __all__ = [
     "Broker",
     "Buffer",
     "Clock",
-    "Connection",
     "Conversation",
     "Elsewhere",
     "Gate",
@@ -90,11 +91,12 @@ __all__ = [
     "Host",
     "Kind",
     "Limits",
+    "LogContents",
+    "MqttConnection",
     "Outlet",
     "Portions",
     "QueueDefinition",
     "Refused",
-    "Revival",
     "SetAside",
     "SetAsides",
     "ShareGroup",

@@ -17,7 +17,7 @@ from heliograph.broker import (
     AmqpConnection,
     Broker,
     Clock,
-    Connection,
+    MqttConnection,
     Host,
     Kind,
     Refused,
@@ -237,7 +237,7 @@ class Server:
             self.broker,
             loop,
             {
-                ListenerProtocol.MQTT: partial(Connection, self.broker),
+                ListenerProtocol.MQTT: partial(MqttConnection, self.broker),
                 ListenerProtocol.AMQP: partial(AmqpConnection, self.host),
             },
             self.watchdog,

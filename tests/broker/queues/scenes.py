@@ -8,8 +8,9 @@ from heliograph.broker.broker import Broker
 from heliograph.broker.core.limits import Limits
 from heliograph.broker.core.queue_definition import QueueDefinition
 from heliograph.broker.core.random_names import random_name
+from heliograph.broker.core.timers import Clock
 from heliograph.broker.queues.outcome import ACCEPTED
-from heliograph.broker.storage.store import Clock, Store
+from heliograph.broker.storage.store import Store
 from heliograph.log.log import LogOptions
 from heliograph.log.segment import read_segment, segment_files
 

@@ -1,16 +1,14 @@
 """A queue as those outside are told of it: attributes named as in the configuration, and figures."""
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from heliograph.broker.broker import Broker
 from heliograph.broker.core.queue_definition import Kind, QueueDefinition
 from heliograph.objects import to_values
 
-if TYPE_CHECKING:
-    from heliograph.broker.broker import Broker
 
-
-def describe(broker: "Broker", definition: QueueDefinition) -> dict[str, Any]:
+def describe(broker: Broker, definition: QueueDefinition) -> dict[str, Any]:
     """All there is to say of a queue, an alias or a model; a queue with messages has figures too."""
     found = to_values(definition)
     if definition.kind is Kind.LOCAL:
@@ -20,7 +18,7 @@ def describe(broker: "Broker", definition: QueueDefinition) -> dict[str, Any]:
     return found
 
 
-def figures(broker: "Broker", name: str) -> dict[str, Any]:
+def figures(broker: Broker, name: str) -> dict[str, Any]:
     """What is counted of a queue that has messages."""
     return dataclasses.asdict(broker.queues.find(name).statistics())
 

@@ -7,19 +7,19 @@ with the text of the `error`. Times are in seconds.
 """
 
 from collections.abc import Callable, Generator, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 from heliograph import __version__
 from heliograph.amqp.messages import Message, Value
 from heliograph.broker.administration import subscriptions
 from heliograph.broker.administration.description import describe, is_meant
+from heliograph.broker.broker import Broker
+from heliograph.broker.core.processes import Pipelines, QueueManagers
 from heliograph.broker.core.queue_definition import Kind, QueueDefinition
+from heliograph.broker.queues import dead_letters
 from heliograph.broker.queues.refusal import NOT_ALLOWED, NOT_FOUND, PRECONDITION, NoSuchQueue, Refused
 from heliograph.errors import Problem
 from heliograph.objects import read, shown, to_values
-
-if TYPE_CHECKING:
-    from heliograph.broker.broker import Broker
 
 OK, MALFORMED, MISSING, CONFLICT, UNAVAILABLE = 200, 400, 404, 409, 503
 _STATUS = {NOT_FOUND: MISSING, PRECONDITION: CONFLICT, NOT_ALLOWED: CONFLICT}
@@ -33,39 +33,7 @@ _PURGED_AT_ONCE = 500
 Arguments = Mapping[str, Any]
 
 
-class QueueManagers(Protocol):
-    """The server as a process, and the queue managers that it runs beside itself."""
-
-    def own(self) -> dict[str, Any]:
-        """How the server itself is doing."""
-
-    def list(self) -> list[dict[str, Any]]:
-        """How each is doing, the server itself first."""
-
-    def start_one(self, name: str) -> None:
-        """Start a queue manager; Refused if that cannot be."""
-
-    def stop_one(self, name: str) -> None:
-        """Stop a queue manager; Refused if that cannot be."""
-
-
-class Pipelines(Protocol):
-    """The pipelines that the server runs beside itself."""
-
-    def list(self) -> list[dict[str, Any]]:
-        """How each is doing."""
-
-    def start_one(self, name: str) -> None:
-        """Start a pipeline; Refused if that cannot be."""
-
-    def stop_one(self, name: str) -> None:
-        """Stop a pipeline; Refused if that cannot be."""
-
-    def remove_one(self, name: str, *, purge: bool) -> dict[str, Any]:
-        """Forget a pipeline; what stays of it. Refused if that cannot be."""
-
-
-def carry_out(broker: "Broker", request: Message) -> Generator[bool | None, None, Message]:
+def carry_out(broker: Broker, request: Message) -> Generator[bool | None, None, Message]:
     """Do what a message asks for, in short steps; the answer, whatever comes of it."""
     if is_change(request) and (trouble := broker.queues.trouble) is not None:
         return _answer(request, UNAVAILABLE, {"error": trouble.text})
@@ -97,7 +65,7 @@ def _answer(request: Message, status: int, body: Any) -> Message:
     )
 
 
-def _read(request: Message) -> tuple[Callable[["Broker", Arguments], Any], Arguments]:
+def _read(request: Message) -> tuple[Callable[[Broker, Arguments], Any], Arguments]:
     name = (request.application_properties or {}).get("operation")
     if not isinstance(name, str) or name not in _OPERATIONS:
         known = ", ".join(_OPERATIONS)
@@ -129,7 +97,7 @@ def _name(arguments: Arguments) -> str:
     return str(name)
 
 
-def _definition(broker: "Broker", arguments: Arguments) -> QueueDefinition:
+def _definition(broker: Broker, arguments: Arguments) -> QueueDefinition:
     """The queue that is meant, which has to be of the kind that is named, if one is."""
     found = broker.queues.definition(_name(arguments))
     kind = arguments.get("kind")
@@ -141,7 +109,7 @@ def _definition(broker: "Broker", arguments: Arguments) -> QueueDefinition:
 # Queues
 
 
-def _list(broker: "Broker", arguments: Arguments) -> Generator[bool | None, None, list[dict[str, Any]]]:
+def _list(broker: Broker, arguments: Arguments) -> Generator[bool | None, None, list[dict[str, Any]]]:
     """Queues by name; temporary ones, of which there may be many for a short time, only if they are asked for."""
     pattern, kind = arguments.get("pattern", "*"), arguments.get("kind")
     passing = bool(arguments.get("temporary", False))
@@ -158,11 +126,11 @@ def _list(broker: "Broker", arguments: Arguments) -> Generator[bool | None, None
     return found
 
 
-def _show(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
+def _show(broker: Broker, arguments: Arguments) -> dict[str, Any]:
     return describe(broker, broker.queues.definition(_name(arguments)))
 
 
-def _define(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
+def _define(broker: Broker, arguments: Arguments) -> dict[str, Any]:
     given = dict(arguments)
     replace, like = given.pop("replace", False), given.pop("like", "")
     if like:
@@ -185,7 +153,7 @@ def _define(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
     return {"name": wanted.name, "replaced": True}
 
 
-def _likeness(broker: "Broker", name: str, kind: str) -> dict[str, Any]:
+def _likeness(broker: Broker, name: str, kind: str) -> dict[str, Any]:
     """The attributes to begin with for a queue that is to be like another."""
     model = broker.queues.definition(name)
     if model.kind != kind:
@@ -193,27 +161,27 @@ def _likeness(broker: "Broker", name: str, kind: str) -> dict[str, Any]:
     return to_values(model)
 
 
-def _alter(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
+def _alter(broker: Broker, arguments: Arguments) -> dict[str, Any]:
     definition = _definition(broker, arguments)
     changes = {key: value for key, value in arguments.items() if key not in {"name", "kind"}}
     _change(broker, definition.name, changes)
     return describe(broker, broker.queues.definition(definition.name))
 
 
-def _change(broker: "Broker", name: str, changes: dict[str, Any]) -> None:
+def _change(broker: Broker, name: str, changes: dict[str, Any]) -> None:
     """Change attributes; checked as a whole before anything happens."""
     there = to_values(broker.queues.definition(name))
     wanted = read(QueueDefinition, {**there, **changes})
     broker.queues.alter(name, **{key: getattr(wanted, key) for key in changes})
 
 
-def _delete(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
+def _delete(broker: Broker, arguments: Arguments) -> dict[str, Any]:
     definition = _definition(broker, arguments)
     purge = bool(arguments.get("purge", False))
     return {"name": definition.name, "purged": broker.queues.delete(definition.name, purge=purge)}
 
 
-def _purge(broker: "Broker", arguments: Arguments) -> Generator[bool | None, None, dict[str, Any]]:
+def _purge(broker: Broker, arguments: Arguments) -> Generator[bool | None, None, dict[str, Any]]:
     queue = broker.queues.find(_name(arguments))
     yield from queue.load_in_steps()
     left, purged = queue.depth, 0
@@ -224,45 +192,45 @@ def _purge(broker: "Broker", arguments: Arguments) -> Generator[bool | None, Non
     return {"name": queue.name, "purged": purged}
 
 
-def _redrive(broker: "Broker", arguments: Arguments) -> Generator[bool | None, None, dict[str, Any]]:
+def _redrive(broker: Broker, arguments: Arguments) -> Generator[bool | None, None, dict[str, Any]]:
     queue = broker.queues.find(_name(arguments))
     most = arguments.get("most", 0)
     if most < 0:
         raise Problem(f"expected the argument most to be 0 or more, found {most}")
-    done = yield from queue.redrive(most, arguments.get("origin", ""))
+    done = yield from dead_letters.redrive(broker.queues, queue, most, arguments.get("origin", ""))
     return {"name": queue.name, "moved": done.moved, "left": dict(done.left)}
 
 
 # Subscriptions
 
 
-def _subscription_list(broker: "Broker", arguments: Arguments) -> Generator[None, None, list[dict[str, Any]]]:
+def _subscription_list(broker: Broker, arguments: Arguments) -> Generator[None, None, list[dict[str, Any]]]:
     return subscriptions.listed(broker, arguments.get("pattern", "*"))
 
 
-def _subscription_define(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
+def _subscription_define(broker: Broker, arguments: Arguments) -> dict[str, Any]:
     name, topic, queue, selector = (arguments.get(key, "") for key in ("name", "topic", "queue", "selector"))
     return subscriptions.define(broker, name, topic, queue, selector, replace=arguments.get("replace", False))
 
 
-def _subscription_delete(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
+def _subscription_delete(broker: Broker, arguments: Arguments) -> dict[str, Any]:
     return subscriptions.delete(broker, _name(arguments))
 
 
 # Queue managers
 
 
-def _managers(broker: "Broker") -> QueueManagers:
+def _managers(broker: Broker) -> QueueManagers:
     if broker.queue_managers is None:
         raise Refused(NOT_ALLOWED, "there is no server process here that could be asked about queue managers")
     return broker.queue_managers
 
 
-def _qm_list(broker: "Broker", _arguments: Arguments) -> list[dict[str, Any]]:
+def _qm_list(broker: Broker, _arguments: Arguments) -> list[dict[str, Any]]:
     return _managers(broker).list()
 
 
-def _qm_show(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
+def _qm_show(broker: Broker, arguments: Arguments) -> dict[str, Any]:
     managers = _managers(broker)
     name = arguments.get("name")
     if name is None or name == managers.own()["name"]:
@@ -274,18 +242,18 @@ def _qm_show(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
     raise Refused(NOT_FOUND, f"there is no queue manager {name}")
 
 
-def _qm_alter(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
+def _qm_alter(broker: Broker, arguments: Arguments) -> dict[str, Any]:
     if "dead_letter_queue" in arguments:
         broker.queues.send_dead_letters(arguments["dead_letter_queue"])
     return {"dead_letter_queue": broker.queues.dead_letter_queue}
 
 
-def _qm_start(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
+def _qm_start(broker: Broker, arguments: Arguments) -> dict[str, Any]:
     _managers(broker).start_one(_name(arguments))
     return _qm_show(broker, arguments)
 
 
-def _qm_stop(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
+def _qm_stop(broker: Broker, arguments: Arguments) -> dict[str, Any]:
     _managers(broker).stop_one(_name(arguments))
     return _qm_show(broker, arguments)
 
@@ -293,34 +261,34 @@ def _qm_stop(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
 # Pipelines
 
 
-def _pipelines(broker: "Broker") -> Pipelines:
+def _pipelines(broker: Broker) -> Pipelines:
     if broker.pipelines is None:
         raise Refused(NOT_ALLOWED, "there is no server process here that could be asked about pipelines")
     return broker.pipelines
 
 
-def _pipeline_list(broker: "Broker", _arguments: Arguments) -> list[dict[str, Any]]:
+def _pipeline_list(broker: Broker, _arguments: Arguments) -> list[dict[str, Any]]:
     return _pipelines(broker).list()
 
 
-def _pipeline_start(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
+def _pipeline_start(broker: Broker, arguments: Arguments) -> dict[str, Any]:
     _pipelines(broker).start_one(_name(arguments))
     return {"name": arguments["name"]}
 
 
-def _pipeline_stop(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
+def _pipeline_stop(broker: Broker, arguments: Arguments) -> dict[str, Any]:
     _pipelines(broker).stop_one(_name(arguments))
     return {"name": arguments["name"]}
 
 
-def _pipeline_remove(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
+def _pipeline_remove(broker: Broker, arguments: Arguments) -> dict[str, Any]:
     return _pipelines(broker).remove_one(_name(arguments), purge=bool(arguments.get("purge", False)))
 
 
 _WITH_ATTRIBUTES = {"queue-define", "queue-alter"}
 """These take the attributes of a queue beside their own arguments."""
 # By name, with the arguments that each takes.
-_OPERATIONS: dict[str, tuple[Callable[["Broker", Arguments], Any], Mapping[str, type]]] = {
+_OPERATIONS: dict[str, tuple[Callable[[Broker, Arguments], Any], Mapping[str, type]]] = {
     "queue-list": (_list, {"pattern": str, "kind": str, "temporary": bool}),
     "queue-show": (_show, {"name": str}),
     "queue-define": (_define, {"replace": bool, "like": str}),

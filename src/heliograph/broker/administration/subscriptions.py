@@ -2,21 +2,18 @@
 
 from collections.abc import Generator
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from heliograph.broker.administration.description import is_meant
+from heliograph.broker.broker import Broker
+from heliograph.broker.queues.binding import Binding
 from heliograph.broker.queues.refusal import NOT_ALLOWED, NOT_FOUND, PRECONDITION, Refused
-from heliograph.broker.routing.bindings import Binding
 from heliograph.errors import Problem
-
-if TYPE_CHECKING:
-    from heliograph.broker.broker import Broker
-
 
 _LONGEST_NAME = 255
 
 
-def listed(broker: "Broker", pattern: str) -> Generator[None, None, list[dict[str, Any]]]:
+def listed(broker: Broker, pattern: str) -> Generator[None, None, list[dict[str, Any]]]:
     """Those that a pattern means, by name; in short steps, for there may be many."""
     found = []
     for binding in sorted(broker.bindings.named(), key=attrgetter("name")):
@@ -26,7 +23,7 @@ def listed(broker: "Broker", pattern: str) -> Generator[None, None, list[dict[st
     return found
 
 
-def define(broker: "Broker", name: str, topic: str, queue: str, selector: str, *, replace: bool) -> dict[str, Any]:
+def define(broker: Broker, name: str, topic: str, queue: str, selector: str, *, replace: bool) -> dict[str, Any]:
     """From now on the messages of a topic filter go to a queue; Refused or a Problem says why not."""
     if not name or not topic or not queue:
         raise Problem("expected the name of a subscription, its topic and its queue, found none of one of them")
@@ -48,7 +45,7 @@ def define(broker: "Broker", name: str, topic: str, queue: str, selector: str, *
     return {"name": name, "replaced": there is not None}
 
 
-def delete(broker: "Broker", name: str) -> dict[str, Any]:
+def delete(broker: Broker, name: str) -> dict[str, Any]:
     """Its queue gets nothing more of it, and keeps what it has."""
     there = _find(broker, name)
     if there is None:
@@ -57,7 +54,7 @@ def delete(broker: "Broker", name: str) -> dict[str, Any]:
     return {"name": name}
 
 
-def _find(broker: "Broker", name: str) -> Binding | None:
+def _find(broker: Broker, name: str) -> Binding | None:
     return next((binding for binding in broker.bindings.named() if binding.name == name), None)
 
 

@@ -1,16 +1,14 @@
 """What all AMQP connections of a server have in common."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from heliograph import __version__
-from heliograph.amqp import ANONYMOUS, EXTERNAL, PLAIN, Options, Symbol, UShort
+from heliograph.amqp import ANONYMOUS, EXTERNAL, PLAIN, Link, Options, Symbol, UShort
+from heliograph.broker.broker import Broker
 from heliograph.broker.core.authentication import Gate
+from heliograph.broker.core.outlet import Outlet
 from heliograph.mapping import QUEUE_PREFIX, TOPIC_PREFIX
-
-if TYPE_CHECKING:
-    from heliograph.broker.amqp.connection import AmqpConnection
-    from heliograph.broker.broker import Broker
 
 IDLE_TIMEOUT = 60_000
 """Milliseconds of silence after which a client is taken for dead; one that has nothing to say sends empty frames."""
@@ -28,15 +26,28 @@ class Elsewhere(NamedTuple):
     scheme: str = "amqp"
 
 
+class HostedConnection(Protocol):
+    """A connection of an AMQP client."""
+
+    outlet: Outlet
+    links: dict[Link, None]
+
+    def go_on(self) -> None:
+        """All that there was room for was sent: if it has been written, there is room for more."""
+
+    def flush(self) -> None:
+        """The turn ends: what there is to write goes to the outlet."""
+
+
 class Host:
     """The server as AMQP clients see it: its name, who is connected, and where else they might go."""
 
-    def __init__(self, broker: "Broker", name: str, wall: Callable[[], float]) -> None:
+    def __init__(self, broker: Broker, name: str, wall: Callable[[], float]) -> None:
         """`wall` is the time in seconds since 1970."""
         self.broker = broker
         self.name = name
         self._wall = wall
-        self.containers: dict[str, list[AmqpConnection]] = {}
+        self.containers: dict[str, list[HostedConnection]] = {}
         """Clients that are connected, by container-id."""
         self.redirects: Mapping[str, Elsewhere | None] = {}
         """Where to send clients that ask for these host names in their open; None where nobody answers at present."""
@@ -46,9 +57,9 @@ class Host:
         """Where clients may go when this server does not answer."""
         self.is_managed = False
         """Whether the node `$management` takes requests."""
-        self._talking: list[AmqpConnection] = []
+        self._talking: list[HostedConnection] = []
         broker.turn.at_end.append(self._end_turn)
-        self._full: list[AmqpConnection] = []
+        self._full: list[HostedConnection] = []
 
     def wall_ms(self) -> int:
         """The time in milliseconds since 1970."""
@@ -90,11 +101,11 @@ class Host:
 
     # Turns
 
-    def talk(self, connection: "AmqpConnection") -> None:
+    def talk(self, connection: HostedConnection) -> None:
         """A connection has something to write at the end of this turn."""
         self._talking.append(connection)
 
-    def note_full(self, connection: "AmqpConnection") -> None:
+    def note_full(self, connection: HostedConnection) -> None:
         """A connection has sent all that there was room for: it wants to know when that has been written."""
         self._full.append(connection)
         self.broker.turn.restless = True

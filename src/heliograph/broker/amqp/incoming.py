@@ -2,18 +2,14 @@
 
 from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from heliograph.amqp import Delivery, DeliveryState, Receiver, TransactionalState
-from heliograph.broker.amqp.departure import Departure
+from heliograph.broker.amqp.peer import AmqpPeer
 from heliograph.broker.amqp.putting import Place, put_run
-from heliograph.broker.amqp.states import TAKEN, rejection
+from heliograph.broker.amqp.states import TAKEN, Departure, rejection
 from heliograph.broker.amqp.transactions import unknown_transaction
 from heliograph.broker.queues.refusal import Put
 from heliograph.broker.queues.unit_of_work import Work
-
-if TYPE_CHECKING:
-    from heliograph.broker.amqp.connection import AmqpConnection
 
 CREDIT = 2_000
 """Messages that a client may send before it hears more; as many can be on their way to the disk."""
@@ -24,7 +20,7 @@ class Incoming:
 
     __slots__ = ("connection", "link", "place")
 
-    def __init__(self, connection: "AmqpConnection", link: Receiver, place: Place) -> None:
+    def __init__(self, connection: AmqpPeer, link: Receiver, place: Place) -> None:
         self.connection = connection
         self.link = link
         self.place = place

@@ -2,20 +2,17 @@
 
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
-from typing import TYPE_CHECKING
 from uuid import UUID
 
 from heliograph.amqp import NULL, conditions, encode, encode_list
 from heliograph.amqp.messages import Message, Value, decode_message, encode_message
 from heliograph.broker.administration.management import carry_out, is_change
 from heliograph.broker.amqp.addresses import Kind, read_address
+from heliograph.broker.broker import Broker
 from heliograph.broker.core.slices import Steps
 from heliograph.broker.queues.queue import Queue
 from heliograph.broker.queues.refusal import TAKEN, NoSuchQueue, Put, Refusal, Refused
 from heliograph.broker.queues.unit_of_work import Work
-
-if TYPE_CHECKING:
-    from heliograph.broker.broker import Broker
 
 _LARGEST = 64 << 10
 """Bytes of a request: none needs near as much, and to read a large one would hold everybody up."""
@@ -25,7 +22,7 @@ _TOO_LARGE = Refusal(conditions.LINK_MESSAGE_SIZE_EXCEEDED, f"a request has at m
 class ManagementNode:
     """Takes the requests of one client. What they change is safe before the answer is there."""
 
-    def __init__(self, broker: "Broker", is_askers: Callable[[Queue], bool]) -> None:
+    def __init__(self, broker: Broker, is_askers: Callable[[Queue], bool]) -> None:
         """`is_askers` says whether the client that asks has made a temporary queue itself."""
         self._broker = broker
         self._is_askers = is_askers

@@ -1,12 +1,7 @@
 """Open: whether a client is welcome, and what it is told if not."""
 
-from typing import TYPE_CHECKING
-
 from heliograph.amqp import Attach, Begin, Error, Open, Symbol, UShort, conditions
-from heliograph.broker.amqp.host import SOLE_CONNECTION
-
-if TYPE_CHECKING:
-    from heliograph.broker.amqp.host import Host
+from heliograph.broker.amqp.host import SOLE_CONNECTION, Host
 
 ESTABLISHMENT_FAILED = "amqp:connection-establishment-failed"
 """In the properties of an open: a close follows, and the client need not begin anything."""
@@ -18,7 +13,7 @@ _COST = 4_000
 _FRAME_COST = 16
 
 
-def error_in_open(host: "Host", asked: Open) -> Error | None:
+def error_in_open(host: Host, asked: Open) -> Error | None:
     """Why this client cannot be served, or should be elsewhere; None if it is welcome."""
     broker, limits = host.broker, host.broker.limits
     if asked.hostname is not None and asked.hostname in host.redirects:
@@ -49,7 +44,7 @@ def error_in_open(host: "Host", asked: Open) -> Error | None:
     return None
 
 
-def _is_served(host: "Host", name: str) -> bool:
+def _is_served(host: Host, name: str) -> bool:
     """Whether this server answers to a name. Without queue managers nobody is served by the wrong one."""
     return not host.redirects or name == host.name or host.may_be_us(name)
 
@@ -59,7 +54,7 @@ def cost_of(began: Open | Begin | Attach) -> int:
     return _COST + _FRAME_COST * len(began.encoded())
 
 
-def _unknown_name(host: "Host", name: str) -> Error:
+def _unknown_name(host: Host, name: str) -> Error:
     known = ", ".join([host.name, *host.redirects])
     text = f"there is no queue manager {name[:_LONGEST_NAME]}, only {known}"
     text += " (if that is a name of this machine, list it in hosts of [http])"

@@ -1,30 +1,27 @@
 """Where messages from clients can be put, by address."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from heliograph.amqp import conditions
 from heliograph.amqp.messages import TO, address_at
 from heliograph.broker.amqp.addresses import Address, Kind, read_address
 from heliograph.broker.amqp.dynamic_nodes import new_queue_on_demand
 from heliograph.broker.amqp.management_node import ManagementNode
-from heliograph.broker.amqp.publishing import Topic
+from heliograph.broker.amqp.peer import AmqpPeer
 from heliograph.broker.amqp.putting import Place, put_all, put_run
+from heliograph.broker.amqp.topics import Topic
+from heliograph.broker.broker import Broker
 from heliograph.broker.queues.message_view import MessageView
 from heliograph.broker.queues.queue import Queue
 from heliograph.broker.queues.refusal import NoSuchQueue, Put, PutSteps, Refusal, Refused
 from heliograph.broker.queues.unit_of_work import Work
 from heliograph.common.bounded_dict import BoundedDict
 
-if TYPE_CHECKING:
-    from heliograph.broker.amqp.connection import AmqpConnection
-    from heliograph.broker.broker import Broker
-
 _KNOWN_MOST = 1000
 _KNOWN_LONGEST = 200
 
 
-def find_place(connection: "AmqpConnection", address: Address) -> Place:
+def find_place(connection: AmqpPeer, address: Address) -> Place:
     """What is at an address; Refused if there is nothing."""
     host = connection.host
     if address.kind is Kind.MANAGEMENT:
@@ -36,7 +33,7 @@ def find_place(connection: "AmqpConnection", address: Address) -> Place:
     return find_queue(host.broker, address.name)
 
 
-def find_queue(broker: "Broker", name: str) -> Queue:
+def find_queue(broker: Broker, name: str) -> Queue:
     """The queue of this name, if it is one for clients or may be made for one; NoSuchQueue otherwise."""
     try:
         queue = broker.queues.find(name)
@@ -52,7 +49,7 @@ class Relay:
 
     __slots__ = ("_connection", "_known")
 
-    def __init__(self, connection: "AmqpConnection") -> None:
+    def __init__(self, connection: AmqpPeer) -> None:
         self._connection = connection
         self._known: BoundedDict[str, Place] = BoundedDict(_KNOWN_MOST)
 

@@ -11,7 +11,8 @@ from itertools import accumulate
 from operator import add
 
 from heliograph.broker.core.span import Span
-from heliograph.log import LONGEST_HEAD, MixedMessages, topic_start
+from heliograph.broker.core.timers import Clock
+from heliograph.log import LONGEST_HEAD, MixedMessages, UniformMessages, topic_start
 from heliograph.mqtt import decode_varint, write_ids
 
 __all__ = ["LONGEST_HEAD", "MixedSpan"]
@@ -192,4 +193,22 @@ def single_span(packet: bytes, name_end: int, head: int, qos: int, version5: boo
         id_at=name_end if qos else 0,
         version5=version5,
         properties=properties,
+    )
+
+
+def stored_span(messages: UniformMessages, clock: Clock) -> Span:
+    """A span as it was before it was stored."""
+    return Span(
+        messages.topic,
+        messages.data,
+        messages.number,
+        head=messages.head,
+        qos=messages.qos,
+        id_at=messages.id_at,
+        version5=messages.version5,
+        retain=messages.retain,
+        verbatim=messages.verbatim,
+        properties=messages.properties,
+        expires=clock.from_wall(messages.expires) if messages.expires else 0.0,
+        from_store=messages.from_store,
     )

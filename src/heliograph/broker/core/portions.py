@@ -1,13 +1,11 @@
 """Bytes of one client in portions: a single read may hold thousands of requests, and others wait while they are met."""
 
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from heliograph.broker.core.outlet import Outlet
-from heliograph.broker.core.slices import SLICE
-
-if TYPE_CHECKING:
-    from heliograph.broker.broker import Broker
+from heliograph.broker.core.slices import SLICE, Slices
 
 _LARGEST = 1 << 20
 
@@ -26,16 +24,28 @@ class Client(Protocol):
         """There is no more, or no more time in this turn."""
 
 
+class Scheduler(Protocol):
+    """Who has the clock, and work that is left for later: the broker."""
+
+    @property
+    def now(self) -> Callable[[], float]:
+        """The clock."""
+
+    @property
+    def slices(self) -> Slices:
+        """Work that is left for later."""
+
+
 class Portions:
     """Takes as much as there is time for. The rest waits until others have had their turn.
 
     A portion grows while it takes little time: the larger it is, the longer are the runs of messages in it.
     """
 
-    __slots__ = ("_broker", "_size", "_smallest", "waiting")
+    __slots__ = ("_scheduler", "_size", "_smallest", "waiting")
 
-    def __init__(self, broker: "Broker", smallest: int) -> None:
-        self._broker = broker
+    def __init__(self, scheduler: Scheduler, smallest: int) -> None:
+        self._scheduler = scheduler
         self._smallest = self._size = smallest
         """Bytes that certainly do not take long."""
         self.waiting: list[bytes] | None = None
@@ -46,7 +56,7 @@ class Portions:
         if self._kept(data):
             client.outlet.stop_reading()  # whoever let it be read from did not know
             return
-        now = self._broker.now
+        now = self._scheduler.now
         began = ended = now()
         at = 0
         while at < len(data):
@@ -61,7 +71,7 @@ class Portions:
             if ended - began > SLICE and at < len(data):
                 self.waiting = [data[at:]]
                 client.outlet.stop_reading()
-                self._broker.slices.later(self, partial(self.resume, client))
+                self._scheduler.slices.later(self, partial(self.resume, client))
                 break
         client.have_taken()
 
@@ -92,4 +102,4 @@ class Portions:
     def drop(self) -> None:
         """The client has gone."""
         self.waiting = None
-        self._broker.slices.drop(self)
+        self._scheduler.slices.drop(self)

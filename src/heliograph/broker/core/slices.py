@@ -64,6 +64,12 @@ class Slices:
             self._line_up(work)
         return is_done
 
+    def do_all(self, work: Iterable[Steps | None]) -> None:
+        """Do this work piece by piece; it has no owner, and nobody waits for it."""
+        there = [steps for steps in work if steps is not None]
+        if there:
+            self.begin(object(), one_by_one(there), lambda: None)
+
     def later(self, owner: object, done: Callable[[], None]) -> None:
         """Call `done` when it is this owner's turn again: he has had as much as he may have at once."""
         work = self._work[owner] = _Work(owner, self._defects.serving, _nothing(), done)

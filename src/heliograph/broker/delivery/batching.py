@@ -1,23 +1,22 @@
 """What clients publish in a turn, gathered into runs for the same receivers: see rules 3 to 7 of `turn`."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING
 
 from heliograph.broker.core.mixed_span import MixedSpan, single_span
 from heliograph.broker.core.published import Published
-from heliograph.broker.delivery.answers import acknowledge
+from heliograph.broker.core.services import Services
+from heliograph.broker.core.span import Span
+from heliograph.broker.delivery.answers import Answers
 from heliograph.broker.delivery.publishing_rules import as_a_whole, not_at_present, note_taken
-from heliograph.broker.delivery.sending import answer_all
-from heliograph.broker.routing.routes import Route
+from heliograph.broker.routing.routes import Gathering, Publisher, Route, RouteTable
+from heliograph.broker.sessions.session import Session
+from heliograph.broker.storage.store import Store
+from heliograph.broker.storage.turn import Turn
 from heliograph.log import topic_start
 from heliograph.mqtt import ProtocolError, Reason
-
-if TYPE_CHECKING:
-    from heliograph.broker.broker import Broker
-    from heliograph.broker.mqtt.connection import Connection
 
 LARGEST = 4096
 """Bytes of the largest packet that gathers. What is done for each message is little beside copying larger ones."""
@@ -31,53 +30,34 @@ _Answer = tuple[int, int, int, Published]
 _ARRIVAL, _OUTCOME = itemgetter(0), itemgetter(1, 3)
 
 
-class Gathering:
-    """Messages for the same receivers, column by column."""
-
-    __slots__ = ("arrivals", "generation", "heads", "name_ends", "packets", "publishers", "qos", "route", "version5")
-
-    def __init__(self, route: Route, generation: int, qos: int, version5: bool) -> None:
-        self.route = route
-        self.generation = generation
-        """Of the routes when the first message came."""
-        self.qos = qos
-        self.version5 = version5
-        self.publishers: list[Connection] = []
-        self.packets: list[bytes] = []
-        self.name_ends: list[int] = []
-        """Where the topic ends in each packet, and the packet identifier stands."""
-        self.heads: list[int] = []
-        """Bytes before the payload in each packet."""
-        self.arrivals: list[int] | None = [] if route.partitions else None
-        """The place of each message among all of this turn, where one publisher's may be in several gatherings."""
-
-    def add(self, publisher: "Connection", packet: bytes, name_end: int, head: int) -> None:
-        """One more message."""
-        self.publishers.append(publisher)
-        self.packets.append(packet)
-        self.name_ends.append(name_end)
-        self.heads.append(head)
-
-    def identifier(self, at: int) -> int:
-        """The packet identifier that a message came with."""
-        packet, name_end = self.packets[at], self.name_ends[at]
-        return packet[name_end] << 8 | packet[name_end + 1]
-
-
 class Gatherings:
-    """`broker.turn.gatherings`."""
+    """`broker.gatherings`."""
 
-    def __init__(self, broker: "Broker") -> None:
-        self._broker = broker
+    def __init__(
+        self,
+        services: Services,
+        turn: Turn,
+        store: Store | None,
+        routes: RouteTable,
+        answers: Answers,
+        publish: Callable[[Span, Session | None, Route], Published],
+    ) -> None:
+        """`publish` is what publishes a span to all who want it."""
+        self._services = services
+        self._turn = turn
+        self._store = store
+        self._routes = routes
+        self._answer_clients = answers
+        self._publish_span = publish
         self._open: list[Gathering] = []
         self._arrived = 0
         self._is_out_of_order = False
         """A publisher has messages in several gatherings."""
-        self._answers: dict[Connection, list[_Answer]] | None = None
+        self._answers: dict[Publisher, list[_Answer]] | None = None
         """What is to be told when all gatherings are published, because it has to be told in the order of arrival."""
 
     def gather(
-        self, publisher: "Connection", route: Route, key: int, packet: bytes, name_end: int, head: int, qos: int
+        self, publisher: Publisher, route: Route, key: int, packet: bytes, name_end: int, head: int, qos: int
     ) -> None:
         """A client has published a message. `key` is what the route has for it (`Route.gathering_key`)."""
         gathering = route.gatherings.get(key)
@@ -89,7 +69,7 @@ class Gatherings:
             self.publish()
             gathering = None
         if gathering is None:
-            gathering = Gathering(route, self._broker.routes.generation, qos, publisher.version5)
+            gathering = Gathering(route, self._routes.generation, qos, publisher.version5)
             route.gatherings[key] = gathering
             self._open.append(gathering)
             before = publisher.gathering
@@ -120,19 +100,19 @@ class Gatherings:
                 publisher.gathering = None
         for gathering in gatherings:
             try:
-                if gathering.generation == self._broker.routes.generation:
+                if gathering.generation == self._routes.generation:
                     self._publish(gathering)
                 else:
                     for regrouped in self._regrouped(gathering):
                         self._publish(regrouped)
             except Exception:
                 # Some have no answer, and nobody knows who. All of them can try again.
-                self._broker.defects.note("messages of several clients")
-                self._broker.defects.culprits += [publisher.outlet for publisher in gathering.publishers]
+                self._services.defects.note("messages of several clients")
+                self._services.defects.culprits += [publisher.outlet for publisher in gathering.publishers]
 
     def _regrouped(self, gathering: Gathering) -> Iterable[Gathering]:
         """The same messages by the routes that they have now. They have had one in common before."""
-        routes, qos, version5 = self._broker.routes, gathering.qos, gathering.version5
+        routes, qos, version5 = self._routes, gathering.qos, gathering.version5
         found: dict[tuple[Route, int], Gathering] = {}
         columns = zip(gathering.publishers, gathering.packets, gathering.name_ends, gathering.heads, strict=True)
         for at, (publisher, packet, name_end, head) in enumerate(columns):
@@ -159,7 +139,7 @@ class Gatherings:
             self._publish_each(gathering)
 
     def _publish_together(self, gathering: Gathering) -> None:
-        broker, qos = self._broker, gathering.qos
+        qos, defects = gathering.qos, self._services.defects
         sessions = [one.session.number if one.session else 0 for one in gathering.publishers] if qos == 2 else ()
         span = MixedSpan(
             gathering.packets,
@@ -170,20 +150,22 @@ class Gatherings:
             publishers=sessions,
         )
         try:
-            published = not_at_present(broker, span, gathering.route) or broker.publish(span, None, gathering.route)
+            published = not_at_present(self._store, span, gathering.route) or self._publish_span(
+                span, None, gathering.route
+            )
         except Exception:
-            if broker.store is not None and broker.store.ledger.halted:
-                broker.defects.note("messages of several clients could not be published")
+            if self._store is not None and self._store.ledger.halted:
+                defects.note("messages of several clients could not be published")
                 return
             # One of them is at fault, and nobody knows which. What some receivers have got already comes again.
             self._publish_each(gathering)
             return
-        broker.stats.messages_received += span.count
+        self._services.stats.messages_received += span.count
         self._answer(gathering, published)
 
     def _publish_each(self, gathering: Gathering) -> None:
         """Publish message by message. Whoever sent one with which something goes wrong is cut off."""
-        defects = self._broker.defects
+        defects = self._services.defects
         before = defects.serving
         for at, publisher in enumerate(gathering.publishers):
             defects.serving = publisher.outlet
@@ -196,19 +178,19 @@ class Gatherings:
         defects.serving = before
 
     def _publish_one(self, gathering: Gathering, at: int) -> None:
-        broker, publisher, route = self._broker, gathering.publishers[at], gathering.route
+        publisher, route = gathering.publishers[at], gathering.route
         span = single_span(
             gathering.packets[at], gathering.name_ends[at], gathering.heads[at], gathering.qos, gathering.version5
         )
-        with as_a_whole(broker, publisher.session, route) if gathering.qos == 2 else nullcontext():
-            published = not_at_present(broker, span, route) or broker.publish(span, publisher.session, route)
+        with as_a_whole(self._turn, publisher.session, route) if gathering.qos == 2 else nullcontext():
+            published = not_at_present(self._store, span, route) or self._publish_span(span, publisher.session, route)
             if gathering.qos == 2:
                 self._note_taken(publisher, gathering.identifier(at), published, 0)
-        broker.stats.messages_received += 1
+        self._services.stats.messages_received += 1
         if gathering.qos:
             self._acknowledge(gathering, at, published)
-        elif broker.store is not None:
-            broker.store.pause_if_behind(publisher.outlet)
+        elif self._store is not None:
+            self._store.pause_if_behind(publisher.outlet)
 
     def _answer(self, gathering: Gathering, published: Published) -> None:
         """Tell all publishers what became of their messages."""
@@ -232,37 +214,39 @@ class Gatherings:
         """Tell a publisher what became of one message: now, or when it is known of those that came before it."""
         publisher, packet_id = gathering.publishers[at], gathering.identifier(at)
         if self._answers is None or gathering.arrivals is None:
-            acknowledge(publisher, gathering.qos, [packet_id], published)
+            self._answer_clients.acknowledge(publisher, gathering.qos, [packet_id], published)
         else:
             answer = gathering.arrivals[at], gathering.qos, packet_id, published
             self._answers.setdefault(publisher, []).append(answer)
 
-    def _answer_in_order(self, answers: "dict[Connection, list[_Answer]]") -> None:
+    def _answer_in_order(self, answers: dict[Publisher, list[_Answer]]) -> None:
         """Acknowledge messages in the order in which they came, as the standard demands; in runs that went alike."""
         for publisher, own in answers.items():
             own.sort(key=_ARRIVAL)
             for (qos, published), run in groupby(own, key=_OUTCOME):
                 ids = [packet_id for _, _, packet_id, _ in run]
-                acknowledge(publisher, qos, ids, published._replace(taken=len(ids) if published.taken else 0))
+                self._answer_clients.acknowledge(
+                    publisher, qos, ids, published._replace(taken=len(ids) if published.taken else 0)
+                )
 
     def _answer_all(self, gathering: Gathering, *, stored: bool) -> None:
         """The same for all: plain success."""
-        broker = self._broker
+        store = self._store
         outlets = [publisher.outlet for publisher in gathering.publishers]
         if gathering.qos:
             head = _PUBACK if gathering.qos == 1 else _PUBREC
             columns = zip(gathering.packets, gathering.name_ends, strict=True)
             answers = [head + packet[name_end : name_end + 2] for packet, name_end in columns]
-            answer_all(broker, outlets, answers, stored=stored)
-        if broker.store is not None and stored and broker.store.is_behind:
+            self._answer_clients.answer_all(outlets, answers, stored=stored)
+        if store is not None and stored and store.is_behind:
             for outlet in outlets:
-                broker.store.pause_if_behind(outlet)
+                store.pause_if_behind(outlet)
 
-    def _note_taken(self, publisher: "Connection", packet_id: int, published: Published, at: int) -> None:
+    def _note_taken(self, publisher: Publisher, packet_id: int, published: Published, at: int) -> None:
         """Remember the identifier of the QoS 2 message with this index if it was taken."""
         session = publisher.session
         assert session is not None
         if published.reason >= Reason.UNSPECIFIED_ERROR or at >= published.taken:
             session.forget_received(packet_id)
         elif at >= published.stored:
-            note_taken(self._broker, session, [packet_id], _NOT_STORED)
+            note_taken(self._store, session, [packet_id], _NOT_STORED)

@@ -13,15 +13,12 @@ from heliograph.broker.core.memory import Hold
 from heliograph.broker.core.outlet import Outlet
 from heliograph.broker.core.slices import SLICE, Steps
 from heliograph.broker.core.timers import Timer
-from heliograph.broker.delivery.batching import Gathering
-from heliograph.broker.delivery.packet_fitting import Answer, fit
-from heliograph.broker.delivery.sending import answer
 from heliograph.broker.mqtt import handshake, receipts
 from heliograph.broker.mqtt.inbound import forward, note_received, take_span, take_straight
+from heliograph.broker.mqtt.peer import QOS0, MqttPeer
 from heliograph.broker.mqtt.subscribing import subscribe, unsubscribe
 from heliograph.broker.routing.routes import Route
 from heliograph.broker.sessions.session import Session
-from heliograph.broker.sessions.subscription import Subscription
 from heliograph.common.pieces import Pieces
 from heliograph.mqtt import (
     Properties,
@@ -51,7 +48,6 @@ _REASON_STRING_MOST = 200
 _VERSIONS = {3: "3.1", 4: "3.1.1", 5: "5"}
 _PROTOCOLS = {number: f"MQTT {name}" for number, name in _VERSIONS.items()}
 _KINDS = {int(kind): kind.name for kind in PacketType}
-_QOS0 = 0x30
 _QOS2 = 0x34
 _CONNECT, _PUBLISH, _FIRST_ACK, _LAST_ACK = 1, 3, 4, 7
 _MANY = {PacketType.SUBSCRIBE: subscribe, PacketType.UNSUBSCRIBE: unsubscribe}
@@ -72,77 +68,27 @@ _NEW, _WAITING, _OPEN, _ENDED = State
 _SUCCESS, _NORMAL_DISCONNECTION = Reason.SUCCESS, Reason.NORMAL_DISCONNECTION
 
 
-class Connection:
+class MqttConnection(MqttPeer):
     """The server's end of the conversation with one client."""
 
     __slots__ = (
-        "_aliases",
         "_hold",
         "_kind",
         "_kind_at",
         "_need",
         "_parts",
         "_timer",
-        "_usual",
-        "_usual_first",
-        "_usual_generation",
-        "_usual_head",
-        "_usual_key",
-        "_usual_name_end",
-        "_usual_receivers",
-        "_usual_route",
-        "bridge",
-        "broker",
-        "explain",
         "gate",
-        "gathering",
         "heard",
-        "keep_alive",
-        "max_packet",
-        "outlet",
-        "publishing",
-        "receive_maximum",
-        "session",
         "state",
-        "took_long",
-        "version",
-        "version5",
     )
 
     def __init__(self, broker: Broker, outlet: Outlet, gate: Gate) -> None:
-        self.broker = broker
-        self.outlet = outlet
+        limits = broker.limits
+        super().__init__(broker, outlet, min(_CONNECT_SIZE, limits.packet_size))
         self.gate = gate
         self.state = _NEW
-        self.session: Session | None = None
-        self.version = 4
-        self.version5 = False
-        self.bridge = False
-        """The client is another server, which wants no messages back that it sent, and retain flags as they were."""
-        limits = broker.limits
-        self.max_packet = min(_CONNECT_SIZE, limits.packet_size)
-        self.receive_maximum = 0
-        self.keep_alive = 0
-        self.explain = True
-        """The client wants reason strings."""
-        self.publishing = False
-        """A message of the client is on its way to very many, and nothing else is taken meanwhile."""
-        self.took_long = False
-        """Others may have waited for what was taken last: it is time to look at the clock."""
         self.heard = broker.now()
-        self._aliases: dict[int, bytes] | None = None
-        # What the last packet was like; the rest of these are there from `remember` on. Of what is made for each client
-        # that comes, half would be for nothing.
-        self._usual: bytes | None = None
-        self._usual_receivers: tuple[Subscription, ...]
-        self._usual_generation: int
-        self._usual_first: int
-        self._usual_key: int
-        self._usual_name_end: int
-        self._usual_head: int
-        self._usual_route: Route | None
-        self.gathering: Gathering | None = None
-        """What it has published in this turn waits there."""
         # An incomplete packet waits here: its pieces, and the length at which looking again makes sense.
         self._parts: Pieces | None = None
         self._need: int
@@ -193,7 +139,7 @@ class Connection:
                         return
                     data = whole
             elif self.state is _OPEN:
-                if data[0] == _QOS0:
+                if data[0] == QOS0:
                     # What most devices send all the time, tried before anything else is looked at.
                     pos = take_straight(self, data, 0)
                     if pos == size:
@@ -210,27 +156,6 @@ class Connection:
             session = self.session
             if session is not None and (session.backlog or (session.window is not None and session.window.holds)):
                 broker.delivery.pump(session)
-
-    def remember(self, head: bytes, receivers: tuple[Subscription, ...]) -> None:
-        """A read brought just one short QoS 0 packet, `head` being what stands between its length and its payload.
-
-        Most devices send such packets to one topic, one at a time: the next one is recognised without parsing.
-        """
-        self._usual = head
-        self._usual_first = _QOS0
-        self._usual_receivers = receivers
-        self._usual_route = None
-        self._usual_generation = self.broker.routes.generation
-
-    def remember_gathered(self, packet: bytes, name_end: int, route: Route, key: int) -> None:
-        """The same for a short packet of QoS 1 or 2, whose packet identifier stands behind its topic."""
-        self._usual = packet[2:name_end]
-        self._usual_first = packet[0]
-        self._usual_name_end = name_end
-        self._usual_head = name_end + 3 if self.version5 else name_end + 2
-        self._usual_route = route
-        self._usual_key = key
-        self._usual_generation = self.broker.routes.generation
 
     def _gather(self, packet: bytes, route: Route) -> bool:
         """Take a packet that is like the one before, but for identifier and payload; False if there is more to it."""
@@ -252,7 +177,7 @@ class Connection:
             gathering.heads.append(self._usual_head)
         else:
             qos, head = self._usual_first >> 1 & 3, self._usual_head
-            self.broker.turn.gatherings.gather(self, route, self._usual_key, packet, name_end, head, qos)
+            self.broker.gatherings.gather(self, route, self._usual_key, packet, name_end, head, qos)
         return True
 
     def _completes_large(self, data: bytes) -> bool:
@@ -324,7 +249,7 @@ class Connection:
                     return
                 pos = end
             elif kind == _PUBLISH:
-                straight = take_straight(self, data, pos) if data[pos] == _QOS0 else pos
+                straight = take_straight(self, data, pos) if data[pos] == QOS0 else pos
                 pos = straight if straight > pos else take_span(self, data, pos, body, end)
                 if self.took_long:
                     self.took_long = False
@@ -333,13 +258,13 @@ class Connection:
                 pos = receipts.take_acks(self, data, pos)
             elif kind in _MANY:
                 if self.gathering is not None:
-                    self.broker.turn.gatherings.publish()
+                    self.broker.gatherings.publish()
                 self._note_kind(kind)
                 self._take_many(PacketType(kind), data[pos], data[body:end])
                 pos = end
             else:
                 if self.gathering is not None:
-                    self.broker.turn.gatherings.publish()
+                    self.broker.gatherings.publish()
                 self._note_kind(kind)
                 self._take_packet(decode(data[pos], data[body:end], self.version))
                 pos = end
@@ -505,10 +430,6 @@ class Connection:
 
     # Packets of an open connection
 
-    def answer(self, chunk: bytes, *, stored: bool) -> None:
-        """Send an acknowledgement; of something that is stored, when it is safe."""
-        answer(self.broker, self.outlet, chunk, stored=stored)
-
     def _take_packet(self, packet: packets.Packet) -> None:
         session = self.session
         assert session is not None
@@ -533,13 +454,6 @@ class Connection:
             case _:
                 raise ProtocolError(Reason.PROTOCOL_ERROR, f"unexpected {type(packet).__name__}")
 
-    def check_room_for(self, answer: Answer) -> None:
-        """Carry nothing out if the client could not be told: what it asks for is more than it lets us answer."""
-        most = self.outlet.max_packet
-        if most and not fit(answer, self.version, most):
-            text = f"{type(answer).__name__} would have more than the client's maximum packet size of {most} bytes"
-            raise ProtocolError(Reason.PACKET_TOO_LARGE, text)
-
     def _disconnect(self, session: Session, packet: packets.Disconnect) -> None:
         expiry = packet.properties.get("session_expiry_interval")
         if expiry is not None:
@@ -552,40 +466,7 @@ class Connection:
 
     # For publishes
 
-    def find_route(self, topic: bytes) -> Route:
-        """Where messages of a topic go; ProtocolError if it is no topic name."""
-        return self.broker.routes.find(topic, self.broker.limits.topic_levels)
-
-    def resolve_alias(self, topic: bytes, alias: int | None) -> bytes:
-        """The topic of a packet that may have a topic alias instead of, or with, a name."""
-        if alias is None:
-            if not topic:
-                reason = Reason.PROTOCOL_ERROR if self.version5 else Reason.MALFORMED_PACKET
-                raise ProtocolError(reason, "PUBLISH without a topic name")
-            return topic
-        if alias > self.broker.limits.topic_alias_maximum:
-            raise ProtocolError(Reason.TOPIC_ALIAS_INVALID, f"topic alias {alias} is over the maximum")
-        if self._aliases is None:
-            self._aliases = {}
-        if topic:
-            known = self._aliases.get(alias)
-            if known != topic and not self.outlet.keep_alias(topic, known):
-                raise ProtocolError(Reason.QUOTA_EXCEEDED, "there is no memory for another topic alias")
-            self._aliases[alias] = topic
-        elif alias not in self._aliases:
-            raise ProtocolError(Reason.PROTOCOL_ERROR, f"topic alias {alias} stands for nothing yet")
-        return self._aliases[alias]
-
     # Bytes out
-
-    def send(self, packet: Answer) -> None:
-        """Queue one packet for the client, unless it is too large for it."""
-        chunk = fit(packet, self.version, self.outlet.max_packet)
-        if chunk:
-            self._write(chunk)
-
-    def _write(self, chunk: bytes) -> None:
-        self.broker.turn.write(self.outlet, chunk)
 
     def pause(self) -> None:
         """The client does not read fast enough: what is for it waits in buffers from now on."""
@@ -619,7 +500,7 @@ class Connection:
     def _leave(self, why: str, *, publish_will: bool) -> None:
         """Give the session up, if there is one."""
         if self.gathering is not None:
-            self.broker.turn.gatherings.publish()
+            self.broker.gatherings.publish()
         session, self.session = self.session, None
         if session is None:
             return

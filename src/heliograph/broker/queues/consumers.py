@@ -8,15 +8,13 @@ message with that id comes. Browsers have marks too, and take nothing.
 
 import heapq
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Protocol
 
 from heliograph.broker.queues.consumer import Consumer
+from heliograph.broker.queues.correlation import CorrelationIndex
 from heliograph.broker.queues.entry import Entry
 from heliograph.broker.queues.lane import Lane
-
-if TYPE_CHECKING:
-    from heliograph.broker.queues.queue import Queue
 
 _LOOK_AT_ONCE = 256
 _BYTES_AT_ONCE = 65_536
@@ -28,6 +26,44 @@ _PARSED_MOST = 8 << 20
 _PARSED_COST = 500
 _PARSED_TIMES = 4
 """What a parsed message takes: this much, and so many times its size."""
+
+
+class ConsumedQueue(Protocol):
+    """The messages of a queue, as its consumers see them."""
+
+    lanes: list[Lane]
+    index: CorrelationIndex | None
+
+    @property
+    def waiting(self) -> int:
+        """Messages that are there for whoever wants them."""
+
+    def take(self, most: int) -> list[Entry]:
+        """Take messages from the front, at most so many, for `deliverable`."""
+
+    def take_by_correlation(self, correlation_id: Any, most: int, consumer: Consumer | None = None) -> list[Entry]:
+        """Take and lock messages with this correlation id, at most so many."""
+
+    def deliverable(self, taken: list[Entry]) -> list[Entry] | None:
+        """Lock messages that have been taken, less those that have expired; None if they cannot be read."""
+
+    def without_expired(self, entries: list[Entry]) -> list[Entry]:
+        """Those of some entries that are still worth looking at."""
+
+    def fetch(self, entries: Sequence[Entry]) -> list[Entry] | None:
+        """Read payloads that are not in memory; those that were read, or None if it is not possible."""
+
+    def let_go(self, entries: Iterable[Entry]) -> None:
+        """These were read for a look only."""
+
+    def may_look(self) -> bool:
+        """Whether there is time to look at messages for those who choose."""
+
+    def look_later(self, action: Callable[[], None]) -> None:
+        """Do this in another turn."""
+
+    def could_not_deliver(self, consumer: Consumer, entries: list[Entry]) -> None:
+        """A consumer was to have these, and something unexpected was raised."""
 
 
 class Seat:
@@ -60,7 +96,7 @@ class Seat:
 class Consumers:
     """The consumers of one queue."""
 
-    def __init__(self, queue: "Queue") -> None:
+    def __init__(self, queue: ConsumedQueue) -> None:
         self._queue = queue
         self._seats: dict[Consumer, Seat] = {}
         self._row: deque[Seat] = deque()

@@ -11,10 +11,12 @@ import heapq
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from itertools import islice, repeat, starmap
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from heliograph.broker.core.slices import Steps
 from heliograph.broker.queues.entry import Entry, cost_of
+from heliograph.broker.queues.queue import Queue
+from heliograph.broker.queues.queue_contents import QueueContents
 from heliograph.broker.queues.queue_storage import Memory, Shelf
 from heliograph.log import (
     Chunk,
@@ -28,9 +30,6 @@ from heliograph.log import (
     single_queue_message,
 )
 
-if TYPE_CHECKING:
-    from heliograph.broker.queues.queue import Queue
-
 _READ_AT_ONCE = 64 << 10
 _AT_ONCE = 500
 """Messages that are taken up in one step."""
@@ -39,8 +38,8 @@ _AT_ONCE = 500
 class Loading:
     """One way through the log, for all queues that nobody has looked into. Messages must not be moved meanwhile."""
 
-    def __init__(self, ledger: MessageLog, memory: Memory, queues: "Iterable[Queue]") -> None:
-        self.wanted: dict[Queue, None] = {}
+    def __init__(self, ledger: MessageLog, memory: Memory, queues: Iterable[Queue]) -> None:
+        self.wanted: dict[QueueContents, None] = {}
         """Those into which somebody wants to look."""
         self._ledger = ledger
         self._memory = memory
@@ -111,7 +110,7 @@ class Loading:
         if self._room > 0:
             payload = record.body[start : start + size]
             self._room -= size
-        entry = Entry(queue, payload, size, priority, 0, 0, record.time, offset)
+        entry = Entry(payload, size, priority, 0, 0, record.time, offset)
         if shelf.failed:
             entry.deliveries = shelf.failed.get(offset, 0)
         self._found[queue].add([entry])
@@ -133,7 +132,7 @@ class Loading:
                         self._charge()
                         yield None
 
-    def _take_up(self, queue: "Queue", found: "_Found") -> Steps:
+    def _take_up(self, queue: Queue, found: "_Found") -> Steps:
         """Let a queue know its messages; those that were put meanwhile come last."""
         shelf = queue.shelf
         assert shelf is not None
@@ -153,7 +152,7 @@ class Loading:
             queue.let_time_go_on()
 
 
-def _take_up_late(queue: "Queue", shelf: Shelf) -> bool:
+def _take_up_late(queue: Queue, shelf: Shelf) -> bool:
     """Let a queue know some of what was put meanwhile; whether there is more."""
     some = shelf.late[:_AT_ONCE]
     del shelf.late[:_AT_ONCE]
@@ -163,7 +162,7 @@ def _take_up_late(queue: "Queue", shelf: Shelf) -> bool:
     return bool(shelf.late)
 
 
-def _give_up(queue: "Queue", shelf: Shelf) -> None:
+def _give_up(queue: Queue, shelf: Shelf) -> None:
     """What is in the log cannot be read: whoever looks next may have more luck."""
     late, shelf.late = shelf.late, []
     if not queue.deleted:
@@ -235,14 +234,14 @@ def _regions(shelves: Sequence[Shelf]) -> Iterator[tuple[int, int]]:
 
 
 def _entries(
-    queue: "Queue", shelf: Shelf, record: Record, messages: QueueMessages, first: int, *, in_memory: bool
+    queue: Queue, shelf: Shelf, record: Record, messages: QueueMessages, first: int, *, in_memory: bool
 ) -> Generator[list[Entry], None, None]:
     """Entries for the messages of a record that are pending in a cursor, some at a time."""
     cursor = shelf.cursor
     lo, hi = max(first, cursor.first), min(first + record.count, shelf.shown)
     payloads = messages.all() if in_memory and lo < hi else repeat(None, messages.number)
     columns = payloads, messages.sizes, messages.priorities, messages.expires, messages.deliver_at, repeat(record.time)
-    rows: Iterator[tuple[Any, ...]] = zip(repeat(queue), *columns, range(first, first + record.count), strict=False)
+    rows: Iterator[tuple[Any, ...]] = zip(*columns, range(first, first + record.count), strict=False)
     if hi - lo < record.count:
         rows = islice(rows, lo - first, max(lo, hi) - first)
     if cursor.acknowledged.count and cursor.acknowledged.within(lo, hi):

@@ -6,15 +6,12 @@ restart nothing is in memory: what is on the shelf becomes known when somebody f
 
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from heliograph.broker.core.memory import Account
 from heliograph.broker.queues.entry import PENDING, WAITING, Entry
 from heliograph.errors import Problem
-from heliograph.log import Cursor, CursorReader, QueueMessages, decode_queue_messages
-
-if TYPE_CHECKING:
-    from heliograph.broker.queues.queue_writes import QueueWrites
+from heliograph.log import Cursor, CursorReader, MessageLog, QueueMessages, decode_queue_messages
 
 BUDGET = 64 << 20
 """Bytes of persistent messages that are in memory, over all queues; past it they are only in the log."""
@@ -44,14 +41,26 @@ class Memory:
         self.account.add(size)
 
 
+class Writes(Protocol):
+    """What a turn writes to the log for queues."""
+
+    @property
+    def ledger(self) -> MessageLog:
+        """The log."""
+
+    def done(self, cursor: Cursor, offsets: list[int]) -> None:
+        """These messages are not needed any more."""
+
+    def failed(self, cursor: Cursor, offset: int, deliveries: int) -> None:
+        """So many deliveries of a message have failed."""
+
+
 class Shelf:
     """The cursor of one queue, and what its messages cost."""
 
     __slots__ = ("_memory", "_reading", "_record", "_writes", "cursor", "failed", "late", "loaded", "shown")
 
-    def __init__(
-        self, writes: "QueueWrites", cursor: Cursor, memory: Memory, failed: dict[int, int] | None = None
-    ) -> None:
+    def __init__(self, writes: Writes, cursor: Cursor, memory: Memory, failed: dict[int, int] | None = None) -> None:
         """`failed` is how often deliveries have failed, by offset."""
         self.cursor = cursor
         self.failed: dict[int, int] = failed or {}

@@ -6,30 +6,27 @@ it. Nobody sees the messages before they are safe. What consumers are done with 
 
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
 from heliograph.broker.core.outlet import Outlet
 from heliograph.broker.queues.entry import Entry
+from heliograph.broker.queues.queue import Queue
 from heliograph.broker.storage import record_kinds as facts
 from heliograph.broker.storage.held_back import HeldBack
 from heliograph.broker.storage.queue_records import DELIVERIES_ROW
+from heliograph.broker.storage.store import Store
 from heliograph.log import Cursor, QueueMessages
-
-if TYPE_CHECKING:
-    from heliograph.broker.queues.queue import Queue
-    from heliograph.broker.storage.store import Store
 
 _RECORD_SIZE = 256 << 10
 """Messages of one record are read back together: it does not get larger than this, unless one message is."""
 
-Runs = dict["Queue", list[Entry]]
+Runs = dict[Queue, list[Entry]]
 """The same messages in one or several queues."""
 
 
 class QueueWrites:
     """Gathers until `flush`."""
 
-    def __init__(self, store: "Store", held: HeldBack) -> None:
+    def __init__(self, store: Store, held: HeldBack) -> None:
         self._store = store
         self._held = held
         self.ledger = store.ledger
@@ -88,20 +85,20 @@ class QueueWrites:
                 self._store_each(runs, by_client)
         self._held.when_safe(lambda: self._show(kept))
 
-    def _store_each(self, runs: Runs, by_client: "list[tuple[Outlet | None, Runs]]") -> None:
+    def _store_each(self, runs: Runs, by_client: list[tuple[Outlet | None, Runs]]) -> None:
         """Some of these messages cannot be stored: find out which, and leave them out."""
         defects = self._store.defects
         for place in range(len(next(iter(runs.values())))):
             one = {queue: [run[place]] for queue, run in runs.items()}
-            entry = next(iter(one.values()))[0]
+            queue, (entry,) = next(iter(one.items()))
             if entry.offset >= 0:  # in a record that was written before the one that could not be
                 continue
             try:
                 self.store(one)
             except Exception:
                 _forget([one])
-                client = _sender_of(entry, by_client)
-                defects.note(f"a message for queue {entry.queue.name} could not be stored", client)
+                client = _sender_of(queue, entry, by_client)
+                defects.note(f"a message for queue {queue.name} could not be stored", client)
                 if client is None:
                     self._store.halt()
         for run in runs.values():
@@ -170,10 +167,10 @@ def _forget(gathered: list[Runs]) -> None:
                 queue.forget_puts(entries)
 
 
-def _sender_of(entry: Entry, by_client: list[tuple[Outlet | None, Runs]]) -> Outlet | None:
+def _sender_of(queue: Queue, entry: Entry, by_client: list[tuple[Outlet | None, Runs]]) -> Outlet | None:
     """The client on whose account a message was put; None if it was nobody's."""
     for client, runs in by_client:
-        if entry in runs.get(entry.queue, ()):
+        if entry in runs.get(queue, ()):
             return client
     return None
 

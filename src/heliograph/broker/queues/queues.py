@@ -4,7 +4,7 @@ import gc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from heliograph.broker.core.memory import Account
 from heliograph.broker.core.queue_definition import (
@@ -14,12 +14,16 @@ from heliograph.broker.core.queue_definition import (
     Kind,
     QueueDefinition,
 )
+from heliograph.broker.core.services import Services
 from heliograph.broker.core.slices import SLICE, Steps
+from heliograph.broker.core.timers import Timer
 from heliograph.broker.queues import refusal
 from heliograph.broker.queues.admission import Pattern, admit, unfit_for_all
+from heliograph.broker.queues.dead_letters import bury
 from heliograph.broker.queues.entry import NOT_STORED, Entry, cost_of
 from heliograph.broker.queues.loading import Loading
 from heliograph.broker.queues.queue import Queue
+from heliograph.broker.queues.queue_contents import QueueContents
 from heliograph.broker.queues.queue_storage import Memory, Shelf
 from heliograph.broker.queues.queue_writes import QueueWrites, Runs
 from heliograph.broker.queues.refusal import STORED, TAKEN, NoSuchQueue, Put, Refusal, Refused
@@ -27,12 +31,10 @@ from heliograph.broker.queues.statistics import WorkCounters
 from heliograph.broker.queues.unit_of_work import LIMIT, Work
 from heliograph.broker.storage import record_kinds as facts
 from heliograph.broker.storage.queue_records import DELIVERIES_ROW, QueueFacts, gone_fact, queue_fact
+from heliograph.broker.storage.store import Store
+from heliograph.broker.storage.turn import Turn
 from heliograph.errors import Problem
-
-if TYPE_CHECKING:
-    from heliograph.broker.broker import Broker
-    from heliograph.broker.core.timers import Timer
-    from heliograph.log import ApplicationRecord, Record
+from heliograph.log import ApplicationRecord, Cursor, Record
 
 _QUEUE_COST = 5_000
 """Bytes of memory that a queue takes, its name aside."""
@@ -54,23 +56,46 @@ SYSTEM = (
 _SYSTEM_NAMES = {one.name for one in SYSTEM}
 
 
+class BindingOf(Protocol):
+    """A binding, as far as the log has to know of it."""
+
+    def fact(self) -> dict[str, Any]:
+        """What the log is told of it."""
+
+
+class QueueBindings(Protocol):
+    """What queues are bound to."""
+
+    def of(self, queue: Queue) -> Sequence[BindingOf]:
+        """The bindings of a queue."""
+
+    def forget(self, queue: Queue) -> None:
+        """A queue is no more."""
+
+    def restore(self, queue: Queue, facts: Sequence[dict[str, Any]]) -> None:
+        """Bind a queue that was found in the log to what it was bound to."""
+
+
 class Queues:
     """`broker.queues`. Definitions, and persistent messages, are in the log and are there again after a restart."""
 
-    def __init__(self, broker: "Broker", wall: Callable[[], float]) -> None:
-        """`wall` tells the time in seconds since 1970."""
-        self._broker = broker
-        self._wall = wall
+    bindings: QueueBindings
+    """To be set before there are queues."""
+
+    def __init__(self, services: Services, turn: Turn, store: Store | None) -> None:
+        self._services = services
+        self._turn = turn
+        self._store = store
         self._definitions: dict[str, QueueDefinition] = {}
         self._queues: dict[str, Queue] = {}
         self._by_creator: dict[object, dict[Queue, None]] = {}
-        self._awake: dict[Queue, None] = {}
+        self._awake: dict[QueueContents, None] = {}
         self._shown: list[tuple[Queue, list[Entry]]] = []
         self._look_until = 0.0
         """Until when consumers may look for what they want in this turn; 0 if none has begun."""
         self.loading: Loading | None = None
         """While queues get to know what is in the log. It is not changed meanwhile, only added to."""
-        self.memory = Memory(broker.memory.account("queues", "persistent messages"))
+        self.memory = Memory(services.memory.account("queues", "persistent messages"))
         self.works = WorkCounters()
         self.committing = False
         """Whether a unit of work is being written: nobody may see anything of it before all of it is safe."""
@@ -78,7 +103,7 @@ class Queues:
         """Takes the dead letters of queues that name no other place for them."""
         self.created_on_demand: Sequence[str] = ()
         """Patterns for the names of queues that are made when a client first uses them."""
-        self.writes = QueueWrites(broker.store, broker.turn.held) if broker.store is not None else None
+        self.writes = QueueWrites(store, turn.held) if store is not None else None
         """Where persistent messages go; None for a broker that keeps everything in memory."""
 
     # What there is
@@ -129,7 +154,7 @@ class Queues:
             raise Refused(refusal.PRECONDITION, f"there is a queue {name} already")
         if definition.temporary and definition.kind is Kind.LOCAL and creator is None:
             raise Problem(f"queue {name}: expected a creator for a temporary queue to go with, found none")
-        if not self._broker.memory.takes_newcomers(_QUEUE_COST + 2 * len(name)):
+        if not self._services.memory.takes_newcomers(_QUEUE_COST + 2 * len(name)):
             raise Refused(refusal.FULL, f"there is no memory for queue {name}")
         self._definitions[name] = definition
         queue = None
@@ -142,7 +167,7 @@ class Queues:
 
     def account_for(self, name: str) -> Account:
         """The account of a new queue, charged for the queue itself."""
-        account = self._broker.memory.account("queue", name)
+        account = self._services.memory.account("queue", name)
         account.add(_QUEUE_COST + 2 * len(name))
         return account
 
@@ -157,13 +182,13 @@ class Queues:
         if self.writes is not None and (fact := self._fact(definition)):
             self.writes.ledger.note(*fact)
 
-    def _fact(self, definition: QueueDefinition) -> "ApplicationRecord | None":
+    def _fact(self, definition: QueueDefinition) -> ApplicationRecord | None:
         if definition.temporary and definition.kind is Kind.LOCAL:
             return None
         queue = self._queues.get(definition.name)
         if queue is None:
             return queue_fact(definition, 0, [])
-        bindings = [binding.fact() for binding in self._broker.bindings.of(queue)]
+        bindings = [binding.fact() for binding in self.bindings.of(queue)]
         return queue_fact(definition, queue.shelf.cursor.number if queue.shelf else 0, bindings)
 
     def note(self, queue: Queue) -> None:
@@ -215,7 +240,7 @@ class Queues:
 
     def _end(self, queue: Queue) -> None:
         del self._queues[queue.name]
-        self._broker.bindings.forget(queue)
+        self.bindings.forget(queue)
         self._awake.pop(queue, None)
         if queue.creator is not None and (made := self._by_creator.get(queue.creator)):
             made.pop(queue, None)
@@ -227,7 +252,7 @@ class Queues:
 
     def check_room(self) -> None:
         """Refused if there are so many queues that clients get no more."""
-        most = self._broker.limits.queues
+        most = self._services.limits.queues
         if len(self._queues) >= most:
             raise Refused(refusal.FULL, f"there are {len(self._queues)} queues, and clients get no more than {most}")
 
@@ -238,7 +263,7 @@ class Queues:
             raise Refused(refusal.NOT_ALLOWED, f"queue {model} is no model")
         self.check_room()
         prefix = (name or "DYNAMIC")[:30]
-        while (full := f"{prefix}.{self._broker.new_identifier().upper()}") in self._definitions:
+        while (full := f"{prefix}.{self._services.new_identifier().upper()}") in self._definitions:
             pass
         queue = self.define(after.replace(name=full, kind=Kind.LOCAL), creator=creator)
         assert queue is not None
@@ -265,7 +290,7 @@ class Queues:
             same = (definition.default_persistence, definition.default_priority, definition.max_ttl, queue.keeps)
             pattern = patterns.get(same)
             if pattern is not None and pattern.fits(queue):
-                entries = pattern.entries_for(queue)
+                entries = pattern.entries()
                 queue.note_put(entries, pattern.cost)
                 answers.append(STORED if pattern.stored else TAKEN)
                 alike[same][queue] = entries
@@ -313,7 +338,7 @@ class Queues:
         """A new unit of work; what it has to keep is charged to an account. Refused if there is no memory for it."""
         return Work(self, limit, moves=moves, account=account)
 
-    def load(self, queue: Queue) -> bool:
+    def load(self, queue: QueueContents) -> bool:
         """Get to know what is in the log for queues that nobody has looked into; whether this one is known now.
 
         Others are served meanwhile. Consumers of the queue are called when it is known.
@@ -326,7 +351,7 @@ class Queues:
         unknown = [one for one in self._queues.values() if one.shelf is not None and not one.shelf.loaded]
         loading = self.loading = Loading(self.writes.ledger, self.memory, unknown)
         loading.wanted[queue] = None
-        self._broker.slices.begin(loading, self._load(loading), partial(self._look_further, loading))
+        self._services.slices.begin(loading, self._load(loading), partial(self._look_further, loading))
         return queue.shelf.loaded
 
     def _load(self, loading: Loading) -> Steps:
@@ -345,26 +370,36 @@ class Queues:
             if queue.shelf is not None and queue.shelf.loaded:  # or it would be tried again and again
                 queue.look_further()
 
-    def unreadable(self, queue: Queue, why: str) -> None:
+    def unreadable(self, queue: QueueContents, why: str) -> None:
         """Messages of a queue cannot be read back."""
-        self._broker.journal.unreadable(f"queue {queue.name}", why)
+        self._services.journal.unreadable(f"queue {queue.name}", why)
+
+    def bury(self, queue: Queue, entries: list[Entry], reason: str, *, backed_out: bool) -> bool:
+        """See `dead_letters.bury`."""
+        return bury(self, queue, entries, reason, backed_out=backed_out)
+
+    def cursors(self) -> Iterator[Cursor]:
+        """Where the messages of queues are in the log."""
+        for queue in self._queues.values():
+            if queue.shelf is not None:
+                yield queue.shelf.cursor
 
     def note_defect(self, what: str) -> None:
         """Something unexpected has been raised, and is being handled."""
-        self._broker.defects.note(what)
+        self._services.defects.note(what)
 
     # Time and turns
 
     def now(self) -> int:
         """Milliseconds since 1970."""
-        return int(self._wall() * 1000)
+        return int(self._services.wall() * 1000)
 
-    def set_timer(self, when: int, action: Callable[[], None]) -> "Timer":
+    def set_timer(self, when: int, action: Callable[[], None]) -> Timer:
         """Do something at a time in milliseconds since 1970."""
-        broker = self._broker
-        return broker.timers.at(broker.now() + (when - self.now()) / 1000, lambda _: action())
+        services = self._services
+        return services.timers.at(services.now() + (when - self.now()) / 1000, lambda _: action())
 
-    def wake(self, queue: Queue) -> None:
+    def wake(self, queue: QueueContents) -> None:
         """There may be something to hand out at the end of the turn."""
         self._awake[queue] = None
 
@@ -379,7 +414,7 @@ class Queues:
         while self._awake:
             awake, self._awake = list(self._awake), {}
             if not until and len(awake) >= _HANDED_OUT_AT_ONCE:
-                until = self._broker.now() + SLICE
+                until = self._services.now() + SLICE
             given = self._hand_out_of(awake, until)
             if given < len(awake):
                 self._awake = dict.fromkeys(awake[given:]) | self._awake
@@ -390,33 +425,33 @@ class Queues:
             for queue, entries in shown:
                 queue.let_go(entries)
 
-    def _hand_out_of(self, queues: list[Queue], until: float) -> int:
+    def _hand_out_of(self, queues: list[QueueContents], until: float) -> int:
         """Give what there is in these queues to those who want it, as long as there is time; of how many it was."""
         for number, queue in enumerate(queues, 1):
             try:
                 queue.hand_out()
             except Exception:
                 self.note_defect(f"messages of queue {queue.name} could not be handed out")
-            if not number % _HANDED_OUT_AT_ONCE and self._broker.now() > until:
+            if not number % _HANDED_OUT_AT_ONCE and self._services.now() > until:
                 return number
         return len(queues)
 
     def may_look(self) -> bool:
         """Whether there is time left in this turn for those who choose among messages."""
-        now = self._broker.now()
+        now = self._services.now()
         if not self._look_until:
             self._look_until = now + SLICE
         return now <= self._look_until
 
     def do_later(self, owner: object, action: Callable[[], None]) -> None:
         """Do this in another turn, once however often it is asked for."""
-        slices = self._broker.slices
+        slices = self._services.slices
         if not slices.is_working(owner):
             slices.later(owner, action)
 
     def do_in_slices(self, owner: object, steps: Steps) -> None:
         """Do this bit by bit."""
-        self._broker.slices.begin(owner, steps, lambda: None)
+        self._services.slices.begin(owner, steps, lambda: None)
 
     def note_shown(self, queue: Queue, entries: list[Entry]) -> None:
         """Persistent messages that anybody may have now: if nobody takes them, they may have to leave memory."""
@@ -436,18 +471,18 @@ class Queues:
 
     def when_safe(self, action: Callable[[], None]) -> None:
         """Do this when the turn is safe."""
-        assert self._broker.store is not None
-        self._broker.turn.held.when_safe(action)
+        assert self._store is not None
+        self._turn.held.when_safe(action)
 
     def together(self) -> AbstractContextManager[None]:
         """All that is stored within is there after a crash, or nothing of it."""
-        assert self._broker.store is not None
-        return self._broker.turn.together()
+        assert self._store is not None
+        return self._turn.together()
 
     @property
     def trouble(self) -> Refusal | None:
         """Why no persistent message can be taken at present."""
-        store = self._broker.store
+        store = self._store
         if store is None or not store.trouble:
             return None
         text = f"messages cannot be stored at present: {store.trouble}"
@@ -455,7 +490,7 @@ class Queues:
 
     # Restarts
 
-    def all_facts(self) -> "Iterator[ApplicationRecord]":
+    def all_facts(self) -> Iterator[ApplicationRecord]:
         """All that the log has to know, messages aside; the broker may go on meanwhile."""
         for name in list(self._definitions):
             definition = self._definitions.get(name)
@@ -467,21 +502,21 @@ class Queues:
                 rows = [DELIVERIES_ROW.pack(queue.shelf.cursor.number, *row) for row in queue.shelf.failed.items()]
                 yield facts.DELIVERIES, b"".join(rows)
 
-    def revive(self, found: QueueFacts, failed: "Callable[[Record, Exception], None]") -> set[int]:
+    def recover(self, found: QueueFacts, failed: Callable[[Record, Exception], None]) -> set[int]:
         """Take up the queues that the log tells of; the numbers of their cursors. `failed` gets the ones that fail."""
         owned = set()
         for name in found.names():
             try:
-                owned |= self._revive(name, found)
+                owned |= self._recover(name, found)
             except Exception as error:
                 if queue := self._queues.pop(name, None):
-                    self._broker.bindings.forget(queue)
+                    self.bindings.forget(queue)
                 self._definitions.pop(name, None)
                 failed(found.records[name], error)
                 found.forget(name)
         return owned
 
-    def _revive(self, name: str, found: QueueFacts) -> set[int]:
+    def _recover(self, name: str, found: QueueFacts) -> set[int]:
         assert self.writes is not None
         definition, number = found.definition(name)
         self._definitions[name] = definition
@@ -494,7 +529,7 @@ class Queues:
                 raise Problem(f"expected cursor {number} with its messages, found none")
             shelf = Shelf(self.writes, cursor, self.memory, found.failed(cursor))
         queue = self._queues[name] = Queue(self, definition, shelf)
-        self._broker.bindings.revive(queue, found.bindings(name))
+        self.bindings.restore(queue, found.bindings(name))
         return {number} if number else set()
 
     def open(self, declared: Sequence[QueueDefinition]) -> None:

@@ -1,19 +1,18 @@
 """A unit of work: puts, gets and publications of which all or none happen."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from contextlib import AbstractContextManager
+from typing import Protocol
 
 from heliograph.broker.core.memory import Account
 from heliograph.broker.queues import refusal
 from heliograph.broker.queues.consumer import Consumer
 from heliograph.broker.queues.entry import IN_WORK, NOT_STORED, TAKEN, Entry
 from heliograph.broker.queues.outcome import FAILED, Outcome
+from heliograph.broker.queues.queue import Queue
 from heliograph.broker.queues.queue_writes import QueueWrites
 from heliograph.broker.queues.refusal import Refusal, Refused
-
-if TYPE_CHECKING:
-    from heliograph.broker.queues.queue import Queue
-    from heliograph.broker.queues.queues import Queues
+from heliograph.broker.queues.statistics import WorkCounters
 
 LIMIT = 10_000
 """Messages in one unit of work."""
@@ -24,10 +23,35 @@ _COST = 2_000
 _MESSAGE_COST = 100
 
 
+class WorkHost(Protocol):
+    """All queues, as far as units of work have to do with them."""
+
+    committing: bool
+    """Whether a unit of work is being written: nobody may see anything of it before all of it is safe."""
+
+    @property
+    def works(self) -> WorkCounters:
+        """What is counted of units of work."""
+
+    @property
+    def writes(self) -> QueueWrites | None:
+        """What is written to the log for queues; None for a broker that keeps everything in memory."""
+
+    @property
+    def trouble(self) -> Refusal | None:
+        """Why nothing can be stored at present."""
+
+    def together(self) -> AbstractContextManager[None]:
+        """All that is stored within is there after a crash, or nothing of it."""
+
+    def when_safe(self, action: Callable[[], None]) -> None:
+        """Do this when the turn is safe."""
+
+
 class Work:
     """Made by `Queues.begin`. Handed to `Queue.put(work=...)` and `Queue.settle(work=...)`; `publish` is for topics."""
 
-    def __init__(self, queues: "Queues", limit: int, *, moves: bool, account: Account | None) -> None:
+    def __init__(self, queues: WorkHost, limit: int, *, moves: bool, account: Account | None) -> None:
         """`moves`: what it gets, it puts elsewhere, so nobody has got it. Memory is charged to an account."""
         self._hold = account.hold(_COST) if account is not None else None
         if account is not None and self._hold is None:
@@ -55,7 +79,7 @@ class Work:
         self._publications.append(action)
         return None
 
-    def add_puts(self, queue: "Queue", entries: list[Entry]) -> Refusal | None:
+    def add_puts(self, queue: Queue, entries: list[Entry]) -> Refusal | None:
         """Put these at the commit; called by the queue."""
         # What is not persistent has been charged to the queue.
         kept = sum([entry.size for entry in entries if entry.offset == NOT_STORED])
@@ -64,7 +88,7 @@ class Work:
         self._puts.setdefault(queue, []).extend(entries)
         return None
 
-    def add_settled(self, queue: "Queue", entries: list[Entry], outcome: Outcome, consumer: Consumer | None) -> None:
+    def add_settled(self, queue: Queue, entries: list[Entry], outcome: Outcome, consumer: Consumer | None) -> None:
         """Settle these at the commit; called by the queue.
 
         Nobody waits for an answer to this. So when it is too much, it is the commit that is refused.

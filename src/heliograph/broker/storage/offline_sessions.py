@@ -9,8 +9,7 @@ import struct
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from heliograph.broker.sessions.session import Session
-from heliograph.broker.sessions.subscription import Subscription
+from heliograph.broker.sessions.session import Session, Subscription
 
 AT_ONCE = 100
 """Sessions and subscriptions in one record, about; they are put down in one go."""

@@ -10,8 +10,7 @@ import json
 import struct
 from typing import Any, NamedTuple
 
-from heliograph.broker.sessions.session import Session
-from heliograph.broker.sessions.subscription import Subscription
+from heliograph.broker.sessions.session import Session, Subscription
 from heliograph.log import FIRST_APPLICATION_KIND
 from heliograph.mqtt import Will, decode_properties, encode_properties
 

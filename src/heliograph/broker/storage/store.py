@@ -16,11 +16,11 @@ Theory of operation
    read from. When it is not known what has been stored, the store halts: nothing more is written until the next start.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from heliograph.broker.core.defects import Defects
 from heliograph.broker.core.memory import Budget
@@ -30,14 +30,14 @@ from heliograph.broker.core.random_names import random_name
 from heliograph.broker.core.retained import Retained
 from heliograph.broker.core.slices import Steps
 from heliograph.broker.core.span import Span
-from heliograph.broker.sessions.session import Session
+from heliograph.broker.core.timers import Clock
+from heliograph.broker.sessions.session import Session, Subscription
 from heliograph.broker.sessions.spool import Spool, Total
-from heliograph.broker.sessions.subscription import Subscription
 from heliograph.broker.sessions.window import Settled
 from heliograph.broker.storage import offline_sessions as away_facts
 from heliograph.broker.storage import record_kinds as facts
+from heliograph.broker.storage.log_contents import LogContents
 from heliograph.broker.storage.record_kinds import Move
-from heliograph.broker.storage.session_recovery import Revival
 from heliograph.broker.storage.set_aside import SetAsides
 from heliograph.broker.storage.streams import Stream, StreamOptions, Streams
 from heliograph.common.collector import collector_paused
@@ -58,9 +58,6 @@ from heliograph.log import (
 )
 from heliograph.mqtt import Reason
 
-if TYPE_CHECKING:
-    from heliograph.broker.queues.queues import Queues
-
 WAITING_MOST = 64 << 20
 """Bytes on their way to the disk past which publishers are not read from; until half of it is safe."""
 _WAITING_SHARE = 8
@@ -74,22 +71,6 @@ ACKS_WAIT_MOST = 0.01
 
 That keeps a server that is killed from sending again what its clients have had for long. They are not forced.
 """
-
-
-class Clock:
-    """The broker's clock starts anywhere; the log needs a time that outlives the process."""
-
-    def __init__(self, now: Callable[[], float], wall: Callable[[], float]) -> None:
-        self.now = now
-        self.wall = wall
-
-    def to_wall(self, when: float) -> int:
-        """A time of the broker's clock as milliseconds since 1970."""
-        return round((when - self.now() + self.wall()) * 1000)
-
-    def from_wall(self, milliseconds: int) -> float:
-        """The other way round."""
-        return milliseconds / 1000 - self.wall() + self.now()
 
 
 class Store:
@@ -110,10 +91,10 @@ class Store:
         options = replace(options, wall=clock.wall)
         self.clock = clock
         self.durability = "disk" if options.force else "memory"
-        self.revival = Revival(clock)
+        self.contents = LogContents()
         """What was found; the broker takes it over."""
         with collector_paused():
-            self.ledger = MessageLog(directory, self.revival.take_fact, self.revival.take_messages, wake, options)
+            self.ledger = MessageLog(directory, self.contents.take_fact, self.contents.take_messages, wake, options)
         self.upkeep = Maintenance(self.ledger, self._all_facts)
         self.streams = Streams(self.ledger, new_identity)
         self.set_aside = SetAsides()
@@ -123,7 +104,7 @@ class Store:
         self.sessions: dict[str, Session] = {}
         self.retained = Retained()
         self.spooled = Total()
-        self._queues: Queues | None = None
+        self._queue_records: Callable[[], Iterable[ApplicationRecord]] = tuple
         self._last_session = 0
         self.settled: Settled = []
         """What windows are done with, until the end of the turn."""
@@ -147,12 +128,18 @@ class Store:
     def _waiting_most(self) -> int:
         return min(WAITING_MOST, self._unwritten.budget.limit // _WAITING_SHARE)
 
-    def take_over(self, sessions: dict[str, Session], retained: Retained, queues: "Queues", last_session: int) -> None:
-        """Look at these from now on: the broker has been revived."""
+    def take_over(
+        self,
+        sessions: dict[str, Session],
+        retained: Retained,
+        queue_records: Callable[[], Iterable[ApplicationRecord]],
+        last_session: int,
+    ) -> None:
+        """Write down these from now on: what was in the log has been recovered. `queue_records` is for checkpoints."""
         self.sessions, self.retained, self._last_session = sessions, retained, last_session
-        self._queues = queues
-        self.set_aside = self.revival.set_aside
-        del self.revival
+        self._queue_records = queue_records
+        self.set_aside = self.contents.set_aside
+        del self.contents
 
     def settle_set_aside(self) -> None:
         """See to it that the log knows what is set aside, and what is not any more."""
@@ -424,8 +411,7 @@ class Store:
         for stream in list(self.streams.by_name.values()):  # what is made meanwhile is told behind the beginning anyway
             if self.streams.by_name.get(stream.name) is stream:
                 yield facts.STREAM, facts.as_json(stream.fact())
-        if self._queues is not None:
-            yield from self._queues.all_facts()
+        yield from self._queue_records()
         yield from self._session_facts()
         for one in self.set_aside:
             yield one.fact()

@@ -194,17 +194,17 @@ class Streams:
         self.taken_over: list[str] = []
         """Streams that were made while a server ran, and are in the configuration now."""
 
-    def revive(self, facts: dict[str, Record], failed: Callable[[Record, Exception], None]) -> set[int]:
+    def recover(self, facts: dict[str, Record], failed: Callable[[Record, Exception], None]) -> set[int]:
         """Take up the streams that the log tells of; the numbers of their cursors. `failed` gets the ones that fail."""
         for name, record in list(facts.items()):
             try:
-                self.by_name[name] = self._revived(json.loads(record.body))
+                self.by_name[name] = self._recovered(json.loads(record.body))
             except Exception as error:
                 failed(record, error)
                 del facts[name]
         return {cursor.number for stream in self.by_name.values() for cursor in stream.cursors}
 
-    def _revived(self, fact: dict[str, Any]) -> Stream:
+    def _recovered(self, fact: dict[str, Any]) -> Stream:
         options = options_of(fact)
         if missing := [number for number in fact["cursors"] if number not in self._ledger.cursors]:
             raise Problem(f"expected cursor {missing[0]} with messages of it, found none")

@@ -122,7 +122,7 @@ def statistics(broker: Broker) -> dict[str, Any]:
             "expired": stats.expired,
         },
         "bytes": {"received": stats.bytes_received, "sent": stats.bytes_sent},
-        "subscriptions": {"count": broker.subscription_count, "shared_groups": len(broker.groups)},
+        "subscriptions": {"count": broker.subscriptions.count, "shared_groups": len(broker.subscriptions.groups)},
         "buffers": {
             "messages": broker.waiting,
             "bytes": broker.held.bytes,
