@@ -18,7 +18,11 @@ SAMPLES ?= 100000000
 # Of fuzzing.
 MINUTES ?= 5
 
-.PHONY: run test test-spark lint format bench bench-scores bench-flows bench-spark node-red soak faults fuzz clean help
+# Tests that measure coverage: those of the rooms; not those that kill, attack or fuzz servers, or need Spark.
+COVERED := $(filter-out tests/faults/ tests/fuzz/ tests/hostile/ tests/interop/,$(sort $(dir $(wildcard tests/*/.))))
+COVERAGE := $(BIN)/coverage
+
+.PHONY: run test coverage test-spark lint format bench bench-scores bench-flows bench-spark node-red soak faults fuzz clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -28,6 +32,12 @@ run: $(READY_SPARK) ## set up, then run the telemetry example: server, devices, 
 
 test: lint node-clients java-clients ## set up, then lint, types and all tests but those of test-spark
 	$(BIN)/python -m pytest -n $(TESTERS) -m "not spark"
+
+coverage: $(READY_DEV) ## branch coverage of each room; fails where it is below the floor in pyproject.toml
+	@rm -f .coverage .coverage.*
+	$(COVERAGE) run -m pytest -q -n $(TESTERS) -m "not spark" --hypothesis-profile=few-examples $(COVERED)
+	@$(COVERAGE) combine -q && $(COVERAGE) json -q -o .coverage.json
+	@$(BIN)/python tests/room_coverage.py .coverage.json
 
 test-spark: $(READY_DEV) ## the long tests with Spark: kills, clusters, pipelines of a server, the example
 	$(BIN)/python -m pytest -m spark tests/pipeline tests/lab/spark tests/faults

@@ -4,10 +4,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from certificates import Authority
 from running import Serve, servers
 from scheduling import SparkApart, longest_first, mark_spark
+from timing import Timing
+
+# For runs that measure coverage: a property needs few examples to run every line.
+settings.register_profile("few-examples", max_examples=15)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(Timing())
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -78,7 +78,7 @@ def _die_at(function: str, moment: str) -> None:
 
 
 def main() -> None:
-    from heliograph.flow.inline.groups import run_groups
+    from heliograph.flow.inline.execution_groups import run_execution_groups
     from heliograph.flow.loading.flow_loading import load_flow
 
     folder, state, server = sys.argv[1:]
@@ -88,7 +88,7 @@ def main() -> None:
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
-    statistics = run_groups(
+    statistics = run_execution_groups(
         load_flow(folder),
         state=Path(state),
         stop=stop,

@@ -130,7 +130,7 @@ def _fork_on_request(requests: socket.socket) -> list[str]:
 
 
 def _become_helio() -> int:
-    import heliograph.cli.serve
+    import heliograph.cli.server.serve
     import heliograph.server.process  # noqa: F401
     from heliograph.cli.main import main
 

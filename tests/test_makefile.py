@@ -4,7 +4,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from heliograph.cli.main import EXTRAS
+from heliograph.cli.commands import COMMANDS
 
 PROJECT = Path(__file__).parents[1]
 
@@ -15,4 +15,7 @@ def test_after_make_run_every_command_has_what_it_needs() -> None:
     )
     found = re.search(r"-e '\.\[([\w,]+)\]'", done.stdout)
     assert found is not None
-    assert {extra for extras in EXTRAS.values() for extra in extras.split(",")} <= set(found[1].split(","))
+    commands = [one for command in COMMANDS.values() for one in (command, *command.actions.values())]
+    assert {extra for command in commands if command.extra for extra in command.extra.split(",")} <= set(
+        found[1].split(",")
+    )

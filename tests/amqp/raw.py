@@ -8,7 +8,7 @@ from heliograph.amqp.codec.composite import Fields, resolve
 from heliograph.amqp.codec.decoding import decode
 from heliograph.amqp.codec.frames import AMQP_HEADER, amqp_frame
 from heliograph.amqp.codec.performatives import Attach, Begin, Close, Detach, End, Open
-from heliograph.amqp.engine.events import Attached
+from heliograph.amqp.engine.link import Attached
 
 
 class Raw:

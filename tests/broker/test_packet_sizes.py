@@ -1,9 +1,9 @@
 """A client's maximum packet size binds every packet that it is sent."""
 
 import pytest
-from heliograph.broker.delivery.packet_fitting import fit
 
 from broker.clients import Scene
+from heliograph.broker.delivery.answers import fit
 from heliograph.mqtt import (
     ConnAck,
     Connect,

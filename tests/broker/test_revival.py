@@ -19,7 +19,7 @@ from heliograph.broker.sessions.session import FOR_EVER, session_cost, subscript
 from heliograph.broker.storage import offline_sessions as away_facts
 from heliograph.broker.storage import record_kinds as facts
 from heliograph.broker.storage.store import Store
-from heliograph.log import kinds
+from heliograph.log import log_kinds
 from heliograph.log.log import LogOptions
 from heliograph.log.message_log import MessageLog
 from heliograph.mqtt import PubAck, PubComp, Publish, PubRec, PubRel, Subscription
@@ -250,12 +250,14 @@ PRESENCE = {"expiry": FOR_EVER, "away": 1_699_999_000_000, "will": None, "will_d
 def test_sessions_as_servers_wrote_them_before_they_packed_them(tmp_path) -> None:
     ledger = MessageLog(tmp_path / "log", lambda record: None, lambda record, receivers: None)
     cursors = [ledger.new_cursor() for _ in range(3)]
-    ledger.note(kinds.CHECKPOINT)
+    ledger.append_record(log_kinds.CHECKPOINT)
     for cursor in cursors:
-        ledger.note_cursor(cursor)
+        ledger.append_cursor(cursor)
     plain = {"client": "plain", "received": [], "next_id": 1, "sent": [], "released": [], "retired": []}
     subscriptions = [{"filter": "a/b", **SUBSCRIPTION, "cursor": 1}]
-    ledger.note(facts.SESSION, facts.as_json({"session": 4, **PRESENCE, **plain, "subscriptions": subscriptions}))
+    ledger.append_record(
+        facts.SESSION, facts.as_json({"session": 4, **PRESENCE, **plain, "subscriptions": subscriptions})
+    )
     will = {"topic": "gone", "payload": "eA==", "qos": 1, "retain": False, "properties": "00"}
     full = {
         "session": 5,
@@ -271,14 +273,14 @@ def test_sessions_as_servers_wrote_them_before_they_packed_them(tmp_path) -> Non
         "subscriptions": [{"filter": "$share/g/c", **SUBSCRIPTION, "qos": 2, "cursor": 3}],
         "retired": [{"filter": "b", **SUBSCRIPTION, "cursor": 2}],
     }
-    ledger.note(facts.SESSION, facts.as_json(full))
-    ledger.note(
+    ledger.append_record(facts.SESSION, facts.as_json(full))
+    ledger.append_record(
         facts.SESSION, facts.as_json({"session": 6, **PRESENCE, **plain, "client": "young", "subscriptions": []})
     )
-    ledger.note(facts.PRESENCE, facts.as_json({"session": 6, **PRESENCE, "away": None}))
-    ledger.note(facts.SUBSCRIBED, facts.as_json({"session": 6, "filter": "d/#", **SUBSCRIPTION, "cursor": 0}))
-    ledger.note(facts.PRESENCE, facts.as_json({"session": 6, **PRESENCE}))
-    ledger.note(facts.UNSUBSCRIBED, facts.as_json({"session": 4, "filter": "nothing"}))
+    ledger.append_record(facts.PRESENCE, facts.as_json({"session": 6, **PRESENCE, "away": None}))
+    ledger.append_record(facts.SUBSCRIBED, facts.as_json({"session": 6, "filter": "d/#", **SUBSCRIPTION, "cursor": 0}))
+    ledger.append_record(facts.PRESENCE, facts.as_json({"session": 6, **PRESENCE}))
+    ledger.append_record(facts.UNSUBSCRIBED, facts.as_json({"session": 4, "filter": "nothing"}))
     ledger.close()
     broker, store = reopened(tmp_path / "log")
     assert not len(store.set_aside)

@@ -5,7 +5,7 @@ import pytest
 from broker.durable_clients import BOTH, DAY, durable, kinds, subscriber
 from heliograph.broker.storage.store import ACKS_WAIT_MOST
 from heliograph.log import maintenance as upkeep
-from heliograph.log.kinds import ACKS, MESSAGES
+from heliograph.log.log_kinds import ACKS, MESSAGES
 from heliograph.log.record import HEADER_SIZE, padded
 from heliograph.mqtt import (
     ConnAck,

@@ -14,10 +14,10 @@ from heliograph.broker.storage import record_kinds as facts
 from heliograph.broker.storage.store import Store
 from heliograph.broker.storage.streams import StreamOptions
 from heliograph.errors import Problem
+from heliograph.log.errors import OffsetAhead, OffsetGone
 from heliograph.log.log import LogOptions
 from heliograph.log.segment import segment_files
 from heliograph.log.streams.stream_reader import StreamReader
-from heliograph.log.streams.stream_span import OffsetAhead, OffsetGone
 from heliograph.mqtt import Publish, Reason, Subscription
 
 DAY = 86400

@@ -8,7 +8,7 @@ from broker.clients import DurableScene
 from broker.durable_clients import durable, subscriber
 from heliograph.broker.core.queue_definition import QueueDefinition
 from heliograph.broker.storage.streams import StreamOptions
-from heliograph.log import kinds
+from heliograph.log import log_kinds
 from heliograph.log.messages import MIXED_PACKETS, form_of
 from heliograph.log.record import Record
 from heliograph.mqtt import (
@@ -36,7 +36,7 @@ def scene(tmp_path):
 
 def records_of_messages(scene) -> list[Record]:
     ledger = scene.store.ledger
-    return [record for record in ledger.reader.records(0, ledger.safe) if record.kind == kinds.MESSAGES]
+    return [record for record in ledger.reader.records(0, ledger.safe) if record.kind == log_kinds.MESSAGES]
 
 
 def devices(scene, number=5, version=4) -> list:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from heliograph import __version__
-from heliograph.cli.main import COMMANDS, main
+from heliograph.cli.commands import COMMANDS
+from heliograph.cli.main import main
 from running import environment
 from small_flows import write_flow
 
@@ -37,6 +38,45 @@ def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]
         main([command, "--help"])
     assert ended.value.code == 0
     assert f"usage: helio {command}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("command", "action"), [(name, action) for name, command in COMMANDS.items() for action in command.actions]
+)
+def test_every_action_has_help_with_examples(command: str, action: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([command, action, "--help"])
+    assert ended.value.code == 0
+    shown = capsys.readouterr().out
+    assert f"usage: helio {command} {action}" in shown
+    assert f"examples:\n  helio {command} " in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "others"),
+    [
+        ([], ["asyncio", "heliograph.mqtt", "heliograph.server", "heliograph.client", "heliograph.broker"]),
+        (["pub", "--help"], ["asyncio", "heliograph.server", "heliograph.client", "heliograph.broker", "yaml"]),
+        (["queue", "--help"], ["heliograph.server", "heliograph.flow", "heliograph.lab", "yaml", "numpy"]),
+        (["serve", "--help"], ["heliograph.flow", "heliograph.lab", "heliograph.client", "yaml", "numpy"]),
+        (["pipeline", "list", "--help"], ["heliograph.pipeline", "heliograph.server", "pyspark", "pyarrow"]),
+        (["bench", "chart", "--help"], ["heliograph.pipeline", "heliograph.server", "pyspark", "yaml"]),
+        (["flow", "test", "--help"], ["heliograph.server", "heliograph.lab", "heliograph.pipeline", "sqlalchemy"]),
+    ],
+    ids=" ".join,
+)
+def test_a_command_imports_only_what_it_needs(words: list[str], others: list[str]) -> None:
+    program = f"""
+import contextlib, sys
+from heliograph.cli.main import main
+with contextlib.suppress(SystemExit):
+    main({words!r})
+print([name for name in {others!r} if name in sys.modules], file=sys.stderr)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment(), capture_output=True, text=True, check=True
+    )
+    assert done.stderr == "[]\n"
 
 
 @pytest.mark.parametrize(

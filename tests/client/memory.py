@@ -7,9 +7,8 @@ from typing import Any, TypeVar
 
 from client.small_broker import Broker, Peer
 from heliograph.client.core.connection import ConnectionCore
-from heliograph.client.core.pending import Pending, start
-from heliograph.client.core.servers import Server, Servers
-from heliograph.client.core.settings import Settings
+from heliograph.client.core.settings import Server, Servers, Settings
+from heliograph.client.pending import Pending, start
 
 T = TypeVar("T")
 

@@ -10,8 +10,8 @@ import time
 from client.memory import Memory
 from client.scenes import producer, session
 from heliograph.client import Message
-from heliograph.client.core.producing import ProducerCore
-from heliograph.client.core.receiving import ReceiverEnd
+from heliograph.client.core.consumer import ReceiverEnd
+from heliograph.client.core.producer import ProducerCore
 from heliograph.client.destination import Queue
 
 RUN = 1000

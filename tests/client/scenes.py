@@ -3,13 +3,13 @@
 from typing import Any
 
 from client.memory import Memory
-from heliograph.client.core.acknowledging import Acknowledge
-from heliograph.client.core.pending import Pending
-from heliograph.client.core.producing import Manner, ProducerCore
-from heliograph.client.core.receiving import ReceiverEnd
+from heliograph.client.core.consumer import ReceiverEnd
+from heliograph.client.core.producer import Manner, ProducerCore
 from heliograph.client.core.session import SessionCore
+from heliograph.client.core.settings import Acknowledge
 from heliograph.client.destination import Destination, destination_of
 from heliograph.client.message import Message
+from heliograph.client.pending import Pending
 
 
 def session(memory: Memory, mode: Acknowledge = Acknowledge.AUTO) -> SessionCore:

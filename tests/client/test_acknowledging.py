@@ -4,8 +4,8 @@ import pytest
 
 from client.scenes import consumer, fill, session, take, take_bodies
 from heliograph.amqp import Accepted, Modified
-from heliograph.client.core.acknowledging import Acknowledge
-from heliograph.client.problems import IllegalState
+from heliograph.client.core.settings import Acknowledge
+from heliograph.client.errors import IllegalState
 
 
 def test_auto_acknowledges_what_was_received_and_nothing_else(memory):

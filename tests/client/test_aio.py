@@ -7,8 +7,8 @@ import pytest
 
 from client.small_broker import Broker, serving
 from heliograph.client import Message, aio
-from heliograph.client.core.producing import WINDOW
-from heliograph.client.problems import ConnectionLost, IllegalState, TransactionRolledBack
+from heliograph.client.core.producer import WINDOW
+from heliograph.client.errors import ConnectionLost, IllegalState, TransactionRolledBack
 
 PATIENCE = 20.0
 

@@ -8,7 +8,7 @@ import pytest
 from client.served import PATIENCE, served, wait_for
 from client.small_broker import Broker
 from heliograph.client import Acknowledge, Message, connect
-from heliograph.client.problems import ConnectionLost, IllegalState, NoAnswer, SecurityError, TransactionRolledBack
+from heliograph.client.errors import ConnectionLost, IllegalState, NoAnswer, SecurityError, TransactionRolledBack
 from heliograph.errors import Problem
 
 

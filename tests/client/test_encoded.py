@@ -3,7 +3,7 @@
 import pytest
 
 from heliograph.client import encoded
-from heliograph.client.problems import MessageFormat
+from heliograph.client.errors import MessageFormat
 
 
 @pytest.mark.parametrize("look", [encoded.read, encoded.front, encoded.own_properties])

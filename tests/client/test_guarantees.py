@@ -5,9 +5,9 @@ from hypothesis import strategies as st
 
 from client.memory import Memory
 from client.scenes import consumer, fill, producer, send, session
-from heliograph.client.core.acknowledging import Acknowledge
-from heliograph.client.core.pending import start
-from heliograph.client.problems import TransactionInDoubt, TransactionRolledBack
+from heliograph.client.core.settings import Acknowledge
+from heliograph.client.errors import TransactionInDoubt, TransactionRolledBack
+from heliograph.client.pending import start
 
 CUT = st.sampled_from(["cut", "cut before writing"])
 STEPS = st.lists(st.sampled_from(["send", "send", "send", "turn", "run"]) | CUT, max_size=30)

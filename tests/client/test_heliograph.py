@@ -8,7 +8,7 @@ import pytest
 
 from client.served import wait_for
 from heliograph.client import Message, Queue, Topic, aio, connect
-from heliograph.client.problems import (
+from heliograph.client.errors import (
     InUse,
     InvalidClientId,
     InvalidDestination,

@@ -12,7 +12,8 @@ from heliograph.amqp.messages.message import Data, Sequence, Value, decode_messa
 from heliograph.amqp.messages.message import Message as AmqpMessage
 from heliograph.client import Message, Queue, TemporaryQueue, Topic
 from heliograph.client.core.message_encoding import decode_incoming, encode_outgoing
-from heliograph.client.problems import IllegalState, MessageFormat
+from heliograph.client.errors import IllegalState, MessageFormat
+from heliograph.client.message import ReceivedMessage
 
 LONGS = st.integers(-(2**63), 2**63 - 1)
 SIMPLE = st.none() | st.booleans() | LONGS | st.floats(allow_nan=False) | st.text() | st.binary() | st.uuids()
@@ -40,7 +41,7 @@ def encoded(message: Message, ttl=None) -> bytes:
 
 
 def received(payload: bytes, again: int = 0) -> Message:
-    return Message.received(payload, again, Origin(), [])
+    return ReceivedMessage(payload, again, Origin(), [])
 
 
 @given(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from heliograph.client.core.pending import Pending, all_of, resolved, start
+from heliograph.client.pending import Pending, all_of, resolved, start
 
 
 def test_a_coroutine_goes_on_in_the_call_that_settles_what_it_waits_for():

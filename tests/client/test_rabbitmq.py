@@ -8,7 +8,7 @@ import pytest
 
 import rabbitmq
 from heliograph.client import Message, aio, connect
-from heliograph.client.problems import InvalidDestination, MessagingProblem, SecurityError
+from heliograph.client.errors import InvalidDestination, MessagingProblem, SecurityError
 
 pytestmark = [
     pytest.mark.skipif(not rabbitmq.installed(), reason="there is no RabbitMQ; Debian's package is rabbitmq-server"),

@@ -7,8 +7,8 @@ import pytest
 from client.memory import Memory
 from client.scenes import consumer, fill, producer, send, session, take, take_bodies
 from heliograph.amqp import Accepted, Error, Modified, Released
-from heliograph.client.core.acknowledging import Acknowledge
-from heliograph.client.problems import IllegalState, InvalidDestination, InvalidSelector, NoAnswer, Unsupported
+from heliograph.client.core.settings import Acknowledge
+from heliograph.client.errors import IllegalState, InvalidDestination, InvalidSelector, NoAnswer, Unsupported
 
 
 def test_messages_come_in_order(memory):
@@ -19,12 +19,12 @@ def test_messages_come_in_order(memory):
 def test_credit_is_asked_for_again_when_half_is_used(memory):
     fill(memory, *range(20))
     core = consumer(memory, session(memory), prefetch=10)
-    assert len(core.fetched.ready) == 10
+    assert len(core.inbox.ready) == 10
     for _ in range(4):
         take(memory, core)
-    assert len(core.fetched.ready) == 6
+    assert len(core.inbox.ready) == 6
     take(memory, core)
-    assert len(core.fetched.ready) == 10
+    assert len(core.inbox.ready) == 10
 
 
 def test_acknowledgements_go_out_as_ranges(memory):
@@ -61,7 +61,7 @@ def test_a_message_that_the_drain_brings_is_received(memory):
     owner = session(memory)
     core = consumer(memory, owner, prefetch=0)
     fill(memory, "there")
-    assert not core.fetched.ready
+    assert not core.inbox.ready
     assert memory.finish(core.arrival(0)) is True
     assert take(memory, core).body == "there"
 

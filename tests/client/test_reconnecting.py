@@ -9,9 +9,8 @@ from heliograph.amqp import Error, Released
 from heliograph.amqp.messages.message import Message as AmqpMessage
 from heliograph.amqp.messages.message import Value, decode_message, encode_message
 from heliograph.client import Queue
-from heliograph.client.core.acknowledging import Acknowledge
-from heliograph.client.core.pending import start
-from heliograph.client.problems import (
+from heliograph.client.core.settings import Acknowledge
+from heliograph.client.errors import (
     ConnectionLost,
     IllegalState,
     InvalidClientId,
@@ -20,6 +19,7 @@ from heliograph.client.problems import (
     SecurityError,
     Unsupported,
 )
+from heliograph.client.pending import start
 
 
 def redirect(host: str, **more: object) -> Error:

@@ -7,9 +7,9 @@ from client.scenes import consumer, producer, send, session, take
 from client.small_broker import Broker
 from heliograph.amqp import Error
 from heliograph.client import Message, TemporaryQueue, TemporaryTopic
-from heliograph.client.core.acknowledging import Acknowledge
-from heliograph.client.core.pending import start
-from heliograph.client.problems import IllegalState, InvalidDestination, NoAnswer
+from heliograph.client.core.settings import Acknowledge
+from heliograph.client.errors import IllegalState, InvalidDestination, NoAnswer
+from heliograph.client.pending import start
 
 
 def answer_one(memory: Memory, core, *, by: str = "correlation_id"):

@@ -3,7 +3,7 @@
 import pytest
 
 from heliograph.client import Message, Queue, connect, encoded
-from heliograph.client.problems import InvalidDestination, ResourceLimit
+from heliograph.client.errors import InvalidDestination, ResourceLimit
 from running import servers
 
 PATIENCE = 20.0

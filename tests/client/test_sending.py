@@ -9,9 +9,8 @@ from heliograph.amqp import Error, Modified, Rejected, Released
 from heliograph.amqp.messages.message import decode_message
 from heliograph.amqp.messages.peek import peek
 from heliograph.client import Message
-from heliograph.client.core.pending import start
-from heliograph.client.core.producing import WINDOW
-from heliograph.client.problems import (
+from heliograph.client.core.producer import WINDOW
+from heliograph.client.errors import (
     IllegalState,
     InvalidDestination,
     MessageRefused,
@@ -20,6 +19,7 @@ from heliograph.client.problems import (
     SecurityError,
     Unsupported,
 )
+from heliograph.client.pending import start
 from heliograph.errors import Problem
 
 

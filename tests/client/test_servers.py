@@ -2,8 +2,7 @@
 
 import pytest
 
-from heliograph.client.core.servers import Server, Servers, parse
-from heliograph.client.core.settings import settings_of
+from heliograph.client.core.settings import Server, Servers, parse, settings_of
 from heliograph.errors import Problem
 
 

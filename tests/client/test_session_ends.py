@@ -5,8 +5,8 @@ import pytest
 from client.memory import Memory
 from client.scenes import consumer, producer, session
 from heliograph.amqp import Error
-from heliograph.client.core.pending import start
-from heliograph.client.problems import InvalidDestination
+from heliograph.client.errors import InvalidDestination
+from heliograph.client.pending import start
 
 NOT_FOUND = Error("amqp:not-found", "no such exchange")
 

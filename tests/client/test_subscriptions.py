@@ -6,8 +6,8 @@ from client.memory import Memory
 from client.scenes import consumer, producer, send, session, take_bodies
 from client.small_broker import Broker
 from heliograph.client import Topic
-from heliograph.client.core.subscribing import SubscriptionNames
-from heliograph.client.problems import IllegalState, InUse, InvalidDestination, Unsupported
+from heliograph.client.core.subscriptions import SubscriptionNames
+from heliograph.client.errors import IllegalState, InUse, InvalidDestination, Unsupported
 from heliograph.errors import Problem
 
 NEWS = Topic("news")

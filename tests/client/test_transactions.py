@@ -4,9 +4,9 @@ import pytest
 
 from client.scenes import consumer, fill, producer, send, session, take, take_bodies
 from heliograph.amqp import Coordinator, Error, Rejected
-from heliograph.client.core.acknowledging import Acknowledge
-from heliograph.client.core.pending import start
-from heliograph.client.problems import IllegalState, InvalidDestination, TransactionInDoubt, TransactionRolledBack
+from heliograph.client.core.settings import Acknowledge
+from heliograph.client.errors import IllegalState, InvalidDestination, TransactionInDoubt, TransactionRolledBack
+from heliograph.client.pending import start
 
 
 @pytest.fixture

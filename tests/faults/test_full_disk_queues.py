@@ -4,7 +4,7 @@ import pytest
 
 from faults.small_disks import SmallDisk
 from heliograph.client import Message, Session, connect
-from heliograph.client.problems import ResourceLimit, TransactionRolledBack
+from heliograph.client.errors import ResourceLimit, TransactionRolledBack
 from running import PATIENCE, RunningServer, Serve
 
 CONFIG = """

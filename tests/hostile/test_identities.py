@@ -13,7 +13,7 @@ from heliograph.mqtt import Reason
 from heliograph.server.access.passwords import PasswordFile
 from plain_client import PlainClient
 from running import Serve
-from server.test_process_listeners import TLS, trusting, with_client_certificates
+from server.network.test_listeners import TLS, trusting, with_client_certificates
 
 NO_PAGES = "[http]\nenabled = false\n"
 

@@ -304,7 +304,7 @@ def write_log(directory: Path, kind: int, body: bytes) -> None:
         packet = b"\x30\x06\x00\x01a" + payload
         messages = UniformMessages(b"a", packet, 1, 5, 0, 0, False, False, True, False, b"", 0, 0)
         store.ledger.store(messages, [cursor], [0])
-    store.ledger.note(kind, body)
+    store.ledger.append_record(kind, body)
     store.ledger.wait()
     store.ledger.close()
 
@@ -374,7 +374,7 @@ def write_more(directory: Path, kind: int, body: bytes) -> None:
     store = Store(directory, Clock(lambda: 0.0, lambda: WALL), lambda: None, LogOptions(force=False))
     if not store.ledger.cursors:
         store.ledger.new_cursor()
-    store.ledger.note(kind, body)
+    store.ledger.append_record(kind, body)
     store.ledger.wait()
     store.ledger.close()
 

@@ -12,7 +12,7 @@ from heliograph.mqtt import Connect, PacketType, Publish, encode
 from hostile.stalling import CONFIG, LONG, bystander
 from plain_client import PlainClient
 from running import PATIENCE, RunningServer, Serve
-from server.test_process_listeners import trusting
+from server.network.test_listeners import trusting
 from tls_by_hand import TlsByHand
 
 CROWD = 1000

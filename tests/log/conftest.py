@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from log.waiting import WatchedLog
+from log.watched_log import WatchedLog
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 from heliograph.log import commit
 from heliograph.log.record import frame
 from heliograph.log.segment import SEGMENT_HEADER_SIZE, read_segment, segment_files
-from log.waiting import WatchedLog, bases, bodies, fill
+from log.watched_log import WatchedLog, bases, bodies, fill
 
 
 def test_what_gathers_while_the_disk_is_busy_goes_in_one_batch(open_log, monkeypatch) -> None:
@@ -298,7 +298,7 @@ def test_a_batch_that_finds_no_room_gives_back_what_it_took(small_disk: Path) ->
 FILE_SIZE_LIMIT = """
 import errno, resource, sys
 from pathlib import Path
-from log.waiting import WatchedLog, bodies
+from log.watched_log import WatchedLog, bodies
 
 log = WatchedLog(Path(sys.argv[1]), retry=0.01)
 log.append(1, b"before")

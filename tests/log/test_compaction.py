@@ -28,7 +28,7 @@ def store(ledger: MessageLog, payload: bytes, *cursors: Cursor) -> None:
 
 def pending(ledger: MessageLog, cursor: Cursor) -> dict[int, tuple[bytes, int]]:
     """Payload and time of all that is pending, as it is read back."""
-    reading = ledger.reading(cursor)
+    reading = ledger.cursor_reader(cursor)
     found = {}
     for lo, hi in cursor.pending_ranges():
         for offset in range(lo, hi):
@@ -80,6 +80,6 @@ def test_compaction_never_loses_moves_or_redates_a_message(
 
 
 def pending_one(ledger: MessageLog, cursor: Cursor, offset: int) -> tuple[bytes, int]:
-    found = ledger.reading(cursor).find(offset)
+    found = ledger.cursor_reader(cursor).find(offset)
     assert found is not None
     return decode_uniform_messages(found.record.body, 1).data, found.record.time

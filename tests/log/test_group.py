@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heliograph.errors import Problem
-from heliograph.log import kinds
+from heliograph.log import log_kinds
 from heliograph.log.cursor import CHUNK_SIZE
 from heliograph.log.group import RecordGroup, records_in
 from heliograph.log.mixed_messages import decode_mixed_messages
 from heliograph.log.record import ALIGNMENT, HEADER_SIZE, Record
 from heliograph.log.streams.stream_index import PartitionIndexWriter, write_description
 from heliograph.log.streams.stream_reader import StreamReader
-from log.accounts import SET, Account, crash, queue_messages, unforced
+from log.recording_logs import SET, Account, crash, queue_messages, unforced
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def reopened(account: Account) -> Account:
 def written(account: Account) -> list[Record]:
     """What is in the log, groups as one."""
     account.ledger.wait()
-    return [record for record in account.ledger.log.records() if record.kind != kinds.CURSOR]
+    return [record for record in account.ledger.log.records() if record.kind != log_kinds.CURSOR]
 
 
 # -- what a group looks like ------------------------------------------------------------------------------------------
@@ -45,7 +45,7 @@ def test_the_records_of_a_group_are_found_again(members) -> None:
     group = RecordGroup(time=1000, epoch=3)
     sizes = [group.add(kind, body, count) for kind, body, count in members]
     body = b"".join(group.pieces)
-    found = list(records_in(Record(800, kinds.GROUP, body, time=1000, epoch=3)))
+    found = list(records_in(Record(800, log_kinds.GROUP, body, time=1000, epoch=3)))
     assert [(r.kind, r.body, r.count) for r in found] == [(kind, b"".join(body), n) for kind, body, n in members]
     assert all((r.time, r.epoch) == (1000, 3) for r in found)
     assert [r.end - r.position for r in found] == sizes
@@ -55,7 +55,7 @@ def test_the_records_of_a_group_are_found_again(members) -> None:
 
 
 def test_any_other_record_is_itself() -> None:
-    record = Record(0, kinds.MESSAGES, b"body")
+    record = Record(0, log_kinds.MESSAGES, b"body")
     assert list(records_in(record)) == [record]
 
 
@@ -73,9 +73,9 @@ def test_a_group_that_is_not_what_it_should_be_is_told(length: int) -> None:
     body = bytearray(b"".join(group.pieces))
     body[8:12] = length.to_bytes(4, "little")
     with pytest.raises(Problem, match="position 800: a group in which there is no record at position 840"):
-        list(records_in(Record(800, kinds.GROUP, bytes(body))))
+        list(records_in(Record(800, log_kinds.GROUP, bytes(body))))
     with pytest.raises(Problem, match="there is no record at position 840"):
-        list(records_in(Record(800, kinds.GROUP, bytes(20))))
+        list(records_in(Record(800, log_kinds.GROUP, bytes(20))))
 
 
 # -- writing ----------------------------------------------------------------------------------------------------------
@@ -90,8 +90,13 @@ def test_a_group_is_one_record_with_all_that_was_done(account) -> None:
         account.ledger.acknowledge(one, 0, 1)
         account.set("key", "value")
     _, group = written(account)
-    assert (group.kind, group.count) == (kinds.GROUP, 4)
-    assert [member.kind for member in records_in(group)] == [kinds.MESSAGES, kinds.MESSAGES, SET, kinds.ACKS]
+    assert (group.kind, group.count) == (log_kinds.GROUP, 4)
+    assert [member.kind for member in records_in(group)] == [
+        log_kinds.MESSAGES,
+        log_kinds.MESSAGES,
+        SET,
+        log_kinds.ACKS,
+    ]
     assert account.pending(one) == {1: b"a", 2: b"b"}
     assert account.pending(other) == {0: b"a", 1: b"b", 2: b"c", 3: b"of another length"}
 
@@ -220,7 +225,7 @@ def test_messages_are_found_in_groups_in_any_order(account) -> None:
                 expected[len(expected)] = b"%d %d" % (turn, n)
     account.ledger.wait()
     assert account.pending(cursor) == expected
-    reading = account.ledger.reading(cursor)
+    reading = account.ledger.cursor_reader(cursor)
     for offset in (59, 0, 31, 30, 32, 1, 58):
         assert account.payload(reading, offset) == expected[offset]
 
@@ -230,7 +235,7 @@ def test_a_group_that_is_not_safe_cannot_be_read_yet(account) -> None:
     account.ledger.wait()
     with account.ledger.group():
         account.store([cursor], [b"a"])
-    reading = account.ledger.reading(cursor)
+    reading = account.ledger.cursor_reader(cursor)
     assert account.payload(reading, 0) is None
     account.ledger.wait()
     assert account.payload(reading, 0) == b"a"
@@ -311,7 +316,7 @@ def test_a_copy_of_messages_of_several_topics_has_all_of_them_whoever_still_need
     assert account.pending(one) == {0: payloads[0]}
     assert account.pending(other) == {39: payloads[39]}
     again = reopened(account)
-    found = again.ledger.reading(again.ledger.cursors[one.number]).find(0)
+    found = again.ledger.cursor_reader(again.ledger.cursors[one.number]).find(0)
     assert found is not None
     assert decode_mixed_messages(found.record.body, 40).payloads == payloads
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from heliograph.log import recovery
-from heliograph.log.recovery import Damage
+from heliograph.log.errors import LogDamaged
 from heliograph.log.segment import SEGMENT_HEADER_SIZE, segment_files
-from log.accounts import Account, unforced
-from log.waiting import WatchedLog
+from log.recording_logs import Account, unforced
+from log.watched_log import WatchedLog
 
 MB = 1 << 20
 
@@ -34,7 +34,7 @@ def test_a_message_of_100_mb_is_stored_read_back_compacted_and_there_after_a_res
     account.close()
     account.__init__(account.directory)
     cursor = account.ledger.cursors[cursor.number]
-    assert account.payload(account.ledger.reading(cursor), 1) == large
+    assert account.payload(account.ledger.cursor_reader(cursor), 1) == large
     account.ledger.acknowledge(cursor, 0, 2)
     account.upkeep.compact()
     assert account.size() < MB
@@ -51,13 +51,13 @@ def test_a_group_of_256_mb_is_one_record(account) -> None:
     account.ledger.wait()
     (chunk,) = cursor.chunks
     assert 255 * MB < chunk.end - chunk.start <= 256 * MB
-    reading = account.ledger.reading(cursor)
+    reading = account.ledger.cursor_reader(cursor)
     assert account.payload(reading, 15) == b"last"
     account.close()
     account.__init__(account.directory)
     cursor = account.ledger.cursors[cursor.number]
     assert cursor.next == 17
-    reading = account.ledger.reading(cursor)
+    reading = account.ledger.cursor_reader(cursor)
     assert all(account.payload(reading, offset) == part for offset in (0, 14))
     assert account.payload(reading, 16) == part[: 15 * MB]
 
@@ -76,7 +76,7 @@ def test_a_large_record_that_is_cut_short_is_a_torn_tail_and_one_that_was_safe_i
     flipped = bytearray(whole)
     flipped[SEGMENT_HEADER_SIZE + position + 2 * MB] ^= 1
     path.write_bytes(flipped)
-    with pytest.raises(Damage, match="check sum"):
+    with pytest.raises(LogDamaged, match="check sum"):
         WatchedLog(log.directory)
     path.write_bytes(whole[: SEGMENT_HEADER_SIZE + position + 2 * MB])
     again = WatchedLog(log.directory)

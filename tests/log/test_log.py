@@ -10,11 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from heliograph.errors import Problem
+from heliograph.log.errors import LogDamaged
 from heliograph.log.reader import LogReader
 from heliograph.log.record import HEADER_SIZE, padded, record_room
-from heliograph.log.recovery import Damage
 from heliograph.log.segment import SEGMENT_HEADER_SIZE, segment_files
-from log.waiting import WatchedLog, bodies
+from log.watched_log import WatchedLog, bodies
 
 MARK = padded(HEADER_SIZE)
 """The room of the record that starts a batch."""
@@ -133,7 +133,7 @@ def test_damage_to_what_was_safe_is_reported_with_its_place(tmp_path_factory, da
     at = data.draw(st.integers(SEGMENT_HEADER_SIZE, safe - 1).filter(lambda at: not is_filling(raw, at)))
     raw[at] ^= 1 << data.draw(st.integers(0, 7))
     path.write_bytes(raw)
-    with pytest.raises(Damage, match=re.escape(str(path))) as raised:
+    with pytest.raises(LogDamaged, match=re.escape(str(path))) as raised:
         WatchedLog(directory)
     assert SEGMENT_HEADER_SIZE + raised.value.position <= at
 
@@ -147,7 +147,7 @@ def test_damage_in_an_older_segment_is_found_when_it_is_read(open_log) -> None:
     raw = bytearray(path.read_bytes())
     raw[-20] ^= 1
     path.write_bytes(raw)
-    with pytest.raises(Damage, match="check sum"):
+    with pytest.raises(LogDamaged, match="check sum"):
         bodies(log)
 
 

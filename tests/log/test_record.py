@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.log.record import ALIGNMENT, HEADER_SIZE, BadRecord, frame, padded, read_record
+from heliograph.log.errors import BadRecord
+from heliograph.log.record import ALIGNMENT, HEADER_SIZE, frame, padded, read_record
 
 bodies = st.binary(max_size=200)
 u32, u64 = st.integers(0, 2**32 - 1), st.integers(0, 2**64 - 1)

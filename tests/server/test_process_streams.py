@@ -11,10 +11,9 @@ from urllib.error import HTTPError
 
 import pytest
 
+from heliograph.log.errors import OffsetAhead, OffsetGone, UnknownStream
 from heliograph.log.streams.remote_stream_reader import RemoteStreamReader
-from heliograph.log.streams.stream_index import UnknownStream
 from heliograph.log.streams.stream_reader import StreamReader
-from heliograph.log.streams.stream_span import OffsetAhead, OffsetGone
 from heliograph.mqtt import Publish, PubRec
 from plain_client import PlainClient
 from running import PATIENCE, PLANT, RunningServer, Serve, servers

@@ -7,7 +7,7 @@
 from heliograph.amqp.codec.composite import resolve
 from heliograph.amqp.codec.decoding import decode
 from heliograph.amqp.codec.encoding import NULL, encode, encode_list
-from heliograph.amqp.codec.frames import AMQP_HEADER, EMPTY_FRAME, SASL_HEADER, amqp_frame, sasl_frame
+from heliograph.amqp.codec.frames import AMQP_HEADER, EMPTY_FRAME, SASL_HEADER, amqp_frame, decode_transfer, sasl_frame
 from heliograph.amqp.codec.performatives import (
     MAX_UINT,
     RECEIVER,
@@ -44,30 +44,25 @@ from heliograph.amqp.codec.performatives import (
     TransactionalState,
     Transfer,
 )
-from heliograph.amqp.codec.short_forms import decode_transfer
 from heliograph.amqp.codec.values import Byte, Described, Symbol, Timestamp, UByte, UInt, ULong, UShort
 from heliograph.amqp.conditions import CONNECTION_REDIRECT, INVALID_FIELD
-from heliograph.amqp.engine.connection import Connection
-from heliograph.amqp.engine.events import (
-    Attached,
-    Authenticate,
-    Begun,
-    Closed,
-    Delivery,
-    Detached,
-    Ended,
-    Event,
-    Flowed,
-    Opened,
-    Settled,
-    Transfers,
-)
-from heliograph.amqp.engine.link import Link
+from heliograph.amqp.engine.connection import Closed, Connection, Event, Opened
+from heliograph.amqp.engine.handshake import Authenticate
+from heliograph.amqp.engine.link import Attached, Detached, Flowed, Link, Settled
 from heliograph.amqp.engine.options import ANONYMOUS, EXTERNAL, PLAIN, Credentials, Options
-from heliograph.amqp.engine.receiver import Receiver
+from heliograph.amqp.engine.receiver import Delivery, Receiver, Transfers
 from heliograph.amqp.engine.sender import Sender
-from heliograph.amqp.engine.session import Session
-from heliograph.amqp.errors import DecodeError, InvalidField, ProtocolError
+from heliograph.amqp.engine.session import Begun, Ended, Session
+from heliograph.amqp.errors import (
+    AmqpError,
+    DecodeError,
+    EncodeError,
+    InvalidField,
+    LimitReached,
+    LinkNameInUse,
+    NotOpen,
+    ProtocolError,
+)
 
 __all__ = [
     "AMQP_HEADER",
@@ -83,6 +78,7 @@ __all__ = [
     "SASL_HEADER",
     "SENDER",
     "Accepted",
+    "AmqpError",
     "Attach",
     "Attached",
     "Authenticate",
@@ -106,6 +102,7 @@ __all__ = [
     "Disposition",
     "DistributionMode",
     "Durability",
+    "EncodeError",
     "End",
     "Ended",
     "Error",
@@ -114,8 +111,11 @@ __all__ = [
     "Flow",
     "Flowed",
     "InvalidField",
+    "LimitReached",
     "Link",
+    "LinkNameInUse",
     "Modified",
+    "NotOpen",
     "Open",
     "Opened",
     "Options",

@@ -4,43 +4,31 @@ import argparse
 import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from heliograph import __version__
+from heliograph.cli.commands import COMMANDS, Action, Command
 from heliograph.common import terminal
 from heliograph.errors import Problem
 
-# Sub-command -> one line of help. Each is a module of this package with add_arguments(parser) and run(args) -> int;
-# only the one that is called gets imported, so that `helio pub` starts as fast as Python does.
-COMMANDS = {
-    "serve": "start the server",
-    "config": "check or show a configuration file",
-    "passwd": "manage a password file",
-    "pub": "publish messages to any MQTT server",
-    "sub": "subscribe to topics and print what arrives",
-    "queue": "look at queues, define them, put and get messages",
-    "stream": "look at streams, read their messages, delete them",
-    "qm": "look at queue managers, start and stop them",
-    "mqsc": "run the commands of queue administrators",
-    "log": "look at the files of a log, and check them",
-    "flow": "write, check, test and run message flows",
-    "pipeline": "run flows and jobs on Spark, and see how they are doing",
-    "lab": "put load on any broker, measure, find its peak, report",
-    "bench": "measure this server beside its peers, and what else has a figure",
-    "soak": "put a steady load on a server for a long time; fail if it grows",
-}
+_PACKAGE = "heliograph.cli"
+_INTERRUPTED = 130
+"""Exit status after Ctrl-C, as shells have it."""
 
-# Sub-commands that need more than the core install, and the extra that brings it.
-EXTRAS = {
-    "bench": "lab",
-    "bench flows": "flow,lab",
-    "bench spark": "flow,lab,spark",
-    "bench scores": "spark",
-    "soak": "lab",
-    "lab": "flow,lab,spark",
-    "flow": "flow",
-    "pipeline": "flow,spark",
-}
+
+class _ActionParser(argparse.ArgumentParser):
+    """The parser of one action, whose module is imported when the action is called."""
+
+    def __init__(self, *, action: str, command: Command, **options: Any) -> None:
+        super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **options)
+        self._action, self._command = action, command
+
+    def parse_known_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
+        action = _load_action(self._action, self._command)
+        self.description, self.epilog = action.description, f"examples:\n{action.examples}"
+        action.add_arguments(self)
+        return super().parse_known_args(args, namespace)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -69,12 +57,14 @@ def _drop_output() -> None:
 
 
 def _command(name: str, rest: Sequence[str]) -> int:
+    command = COMMANDS[name]
     try:
-        return _run(name, rest)
+        return _run(name, command, rest)
     except ModuleNotFoundError as missing:
-        if name not in EXTRAS or str(missing.name).startswith("heliograph"):
+        if not command.extra or str(missing.name).startswith("heliograph"):
             raise
-        extra = EXTRAS.get(" ".join([name, *rest[:1]]), EXTRAS[name])
+        action = command.actions.get(rest[0]) if rest else None
+        extra = action.extra if action is not None and action.extra else command.extra
         print(
             f"helio {name}: the package {str(missing.name).partition('.')[0]} is missing; install the extra: "
             f"pip install 'heliograph[{extra}]' (in a checkout: pip install -e '.[{extra}]')",
@@ -90,19 +80,42 @@ def _command(name: str, rest: Sequence[str]) -> int:
         print(f"helio {name}: cannot use {error.filename}: {(error.strerror or str(error)).lower()}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        return 130
+        return _INTERRUPTED
 
 
-def _run(name: str, words: Sequence[str]) -> int:
-    module = importlib.import_module(f"heliograph.cli.{name}")
+def _run(name: str, command: Command, words: Sequence[str]) -> int:
+    module = importlib.import_module(f"{_PACKAGE}.{command.module}")
     # pub and sub follow mosquitto's tools, where -h means the host: there only --help asks for help.
     plain_help = name not in {"pub", "sub"}
     parser = argparse.ArgumentParser(prog=f"helio {name}", description=module.__doc__, add_help=plain_help)
     if not plain_help:
         parser.add_argument("--help", action="help", help="show this help and exit")
-    module.add_arguments(parser)
-    status: int = module.run(parser.parse_args(words))
+    alone = "." in command.module  # a package has only actions
+    if command.actions:
+        _add_actions(parser, command.actions, required=not alone)
+    if alone:
+        module.add_arguments(parser)
+    args = parser.parse_args(words)
+    if command.actions and args.action is not None:
+        return _load_action(args.action, command.actions[args.action]).run(args)
+    status: int = module.run(args)
     return status
+
+
+def _add_actions(parser: argparse.ArgumentParser, actions: Mapping[str, Command], *, required: bool) -> None:
+    found = parser.add_subparsers(
+        dest="action", required=required, metavar="ACTION" if required else "[ACTION]", parser_class=_ActionParser
+    )
+    for name, command in actions.items():
+        found.add_parser(name, help=command.help, action=name, command=command)
+
+
+def _load_action(name: str, command: Command) -> Action:
+    module = importlib.import_module(f"{_PACKAGE}.{command.module}")
+    if actions := getattr(module, "ACTIONS", None):
+        action: Action = actions[name]
+        return action
+    return Action(module.__doc__ or "", module.EXAMPLES, module.add_arguments, module.run)
 
 
 def _no_command(words: Sequence[str]) -> int:
@@ -114,8 +127,8 @@ def _no_command(words: Sequence[str]) -> int:
     if not asked:
         print(f"helio: unknown command '{words[0]}'\n", file=out)
     print("usage: helio COMMAND [options]   (helio COMMAND --help for one command)\n", file=out)
-    for name, text in COMMANDS.items():
-        print(f"  {name:8} {text}", file=out)
+    for name, command in COMMANDS.items():
+        print(f"  {name:8} {command.help}", file=out)
     return 0 if asked else 2
 
 

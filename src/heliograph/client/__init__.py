@@ -4,10 +4,9 @@ This is the blocking face; `heliograph.client.aio` is the same for asyncio. Both
 """
 
 from heliograph.client.blocking import Browser, Connection, Consumer, Producer, Receipt, RunReceipt, Session, connect
-from heliograph.client.core.acknowledging import Acknowledge
+from heliograph.client.core.settings import Acknowledge
 from heliograph.client.destination import Destination, Queue, TemporaryQueue, TemporaryTopic, Topic
-from heliograph.client.message import Message
-from heliograph.client.problems import (
+from heliograph.client.errors import (
     ConnectionLost,
     IllegalState,
     InUse,
@@ -18,6 +17,7 @@ from heliograph.client.problems import (
     TransactionInDoubt,
     TransactionRolledBack,
 )
+from heliograph.client.message import Message
 
 __all__ = [
     "Acknowledge",

@@ -8,17 +8,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from heliograph.client.core.acknowledging import Acknowledge
-from heliograph.client.core.pending import Pending, start
-from heliograph.client.core.producing import WINDOW, Manner, ProducerCore
-from heliograph.client.core.receiving import ReceiverEnd
-from heliograph.client.core.servers import Servers
+from heliograph.client.core.connection import ConnectionCore
+from heliograph.client.core.consumer import ReceiverEnd
+from heliograph.client.core.producer import WINDOW, Manner, ProducerCore
 from heliograph.client.core.session import SessionCore
-from heliograph.client.core.settings import settings_of
+from heliograph.client.core.settings import Acknowledge, Servers, settings_of
 from heliograph.client.destination import Destination, Queue, TemporaryQueue, TemporaryTopic, Topic, destination_of
+from heliograph.client.errors import MessagingProblem
 from heliograph.client.message import Message
 from heliograph.client.network import LOG, Network, run_callback, tls_context
-from heliograph.client.problems import MessagingProblem
+from heliograph.client.pending import Pending, start
 
 T = TypeVar("T")
 Listener = Callable[[Message], object]
@@ -80,7 +79,7 @@ class Connecting:
     async def _open(self) -> "Connection":
         connection = self._make()
         try:
-            await _result(connection._core.open())
+            await connection.open()
         except BaseException:
             await connection.close()
             raise
@@ -122,9 +121,13 @@ class Connection(_Closing):
         self._network = network
         self._sessions: list[Session] = []
 
+    async def open(self) -> None:
+        """Connect for the first time; `connect` does this."""
+        await _result(self._core.open())
+
     async def session(self, acknowledge: Acknowledge | str = Acknowledge.AUTO) -> "Session":
         """Open a session: "auto", "client", "dups-ok", "individual", "transacted" or "none", see `Acknowledge`."""
-        session = Session(await _result(self._core.session(Acknowledge(acknowledge))))
+        session = Session(self._core, await _result(self._core.session(Acknowledge(acknowledge))))
         self._sessions = [each for each in self._sessions if each.is_open] + [session]
         return session
 
@@ -139,7 +142,8 @@ class Connection(_Closing):
 class Session(_Closing):
     """Producers and consumers that share one way to acknowledge, or one unit of work."""
 
-    def __init__(self, core: SessionCore) -> None:
+    def __init__(self, connection: ConnectionCore, core: SessionCore) -> None:
+        self._connection = connection
         self._core = core
         self._listening: _Listening | None = None
 
@@ -181,7 +185,7 @@ class Session(_Closing):
             prefetch=prefetch,
         )
         await _result(start(self._core.add(core)))
-        return Consumer(core, self)
+        return Consumer(core, self._listen)
 
     async def browser(self, queue: Queue | TemporaryQueue | str, *, selector: str = "") -> "Browser":
         """Look at the messages of a queue without taking them: `async for message in browser`."""
@@ -191,11 +195,11 @@ class Session(_Closing):
 
     async def temporary_queue(self) -> TemporaryQueue:
         """Make a queue that lives as long as the connection."""
-        return await _result(start(self._core.connection.temporary(TemporaryQueue)))
+        return await _result(start(self._connection.temporary(TemporaryQueue)))
 
     async def temporary_topic(self) -> TemporaryTopic:
         """Make a topic that lives as long as the connection."""
-        return await _result(start(self._core.connection.temporary(TemporaryTopic)))
+        return await _result(start(self._connection.temporary(TemporaryTopic)))
 
     async def delete(self, temporary: TemporaryQueue | TemporaryTopic) -> None:
         """Delete a temporary queue or topic before its time."""
@@ -203,7 +207,7 @@ class Session(_Closing):
 
     async def unsubscribe(self, name: str) -> None:
         """Delete a durable subscription that has no consumer."""
-        await _result(start(self._core.connection.unsubscribe(name)))
+        await _result(start(self._connection.unsubscribe(name)))
 
     async def request(self, destination: Destination | str, message: Any, timeout: float | None = None) -> Message:
         """Send a request and wait for its reply; `NoAnswer` when there is none in `timeout` seconds."""
@@ -237,10 +241,10 @@ class Session(_Closing):
         await self.stop_listening()
         await _result(start(self._core.close()))
 
-    def _listeners(self) -> "_Listening":
+    def _listen(self, core: ReceiverEnd, listener: Listener) -> None:
         if self._listening is None:
             self._listening = _Listening()
-        return self._listening
+        self._listening.add(core, listener)
 
 
 class Receipt:
@@ -304,9 +308,9 @@ class Producer(_Closing):
 class Consumer(_Closing):
     """Receives messages: `async for message in consumer`, `receive`, or a listener."""
 
-    def __init__(self, core: ReceiverEnd, session: Session) -> None:
+    def __init__(self, core: ReceiverEnd, listen: Callable[[ReceiverEnd, Listener], None]) -> None:
         self._core = core
-        self._session = session
+        self._listen = listen
 
     async def receive(self, timeout: float | None = None) -> Message | None:
         """Wait for a message, for ever or `timeout` seconds; None if the server has none then."""
@@ -328,7 +332,7 @@ class Consumer(_Closing):
 
         All listeners of a session take turns. A message that makes it raise counts as failed and comes again.
         """
-        self._session._listeners().add(self._core, listener)
+        self._listen(self._core, listener)
 
     def __aiter__(self) -> Self:
         return self

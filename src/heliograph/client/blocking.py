@@ -11,19 +11,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from heliograph.client.core.acknowledging import Acknowledge
-from heliograph.client.core.pending import Pending, resolved, start
-from heliograph.client.core.producing import WINDOW, Manner, ProducerCore
-from heliograph.client.core.receiving import ReceiverEnd
-from heliograph.client.core.sending import Run
-from heliograph.client.core.servers import Servers
+from heliograph.client.core.consumer import ReceiverEnd
+from heliograph.client.core.producer import WINDOW, Manner, ProducerCore
+from heliograph.client.core.sender import Run
 from heliograph.client.core.session import SessionCore
-from heliograph.client.core.settings import settings_of
+from heliograph.client.core.settings import Acknowledge, Servers, settings_of
 from heliograph.client.destination import Destination, Queue, TemporaryQueue, TemporaryTopic, destination_of
+from heliograph.client.errors import MessagingProblem
 from heliograph.client.io_thread import Errands, IoThread, ThreadNetwork
 from heliograph.client.message import Message
 from heliograph.client.network import LOG, run_callback, tls_context
-from heliograph.client.problems import MessagingProblem
+from heliograph.client.pending import Pending, resolved, start
 
 T = TypeVar("T")
 Listener = Callable[[Message], object]
@@ -195,11 +193,11 @@ class Session(_Closing):
 
     def temporary_queue(self) -> TemporaryQueue:
         """Make a queue that lives as long as the connection."""
-        return self._io.wait(lambda: start(self._core.connection.temporary(TemporaryQueue)))
+        return self._io.wait(lambda: start(self._io.core.temporary(TemporaryQueue)))
 
     def temporary_topic(self) -> TemporaryTopic:
         """Make a topic that lives as long as the connection."""
-        return self._io.wait(lambda: start(self._core.connection.temporary(TemporaryTopic)))
+        return self._io.wait(lambda: start(self._io.core.temporary(TemporaryTopic)))
 
     def delete(self, temporary: TemporaryQueue | TemporaryTopic) -> None:
         """Delete a temporary queue or topic before its time."""
@@ -207,7 +205,7 @@ class Session(_Closing):
 
     def unsubscribe(self, name: str) -> None:
         """Delete a durable subscription that has no consumer."""
-        self._io.wait(lambda: start(self._core.connection.unsubscribe(name)))
+        self._io.wait(lambda: start(self._io.core.unsubscribe(name)))
 
     def request(self, destination: Destination | str, message: Any, timeout: float | None = None) -> Message:
         """Send a request and wait for its reply; `NoAnswer` when there is none in `timeout` seconds.

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import ClassVar, Self
 
 from heliograph.amqp.messages import jms_kinds
-from heliograph.client.core.pending import Pending
-from heliograph.client.problems import IllegalState
+from heliograph.client.errors import IllegalState
+from heliograph.client.pending import Pending
 from heliograph.mapping import QUEUE_PREFIX, TOPIC_PREFIX
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from heliograph.amqp import ProtocolError
 from heliograph.amqp.messages import OTHER, Front, Outline, Read, Readdressing, encoded, outlines, write
 from heliograph.amqp.messages.encoded import BYTES, TEXT
-from heliograph.client.problems import MessageFormat
+from heliograph.client.errors import MessageFormat
 
 __all__ = [
     "BYTES",

@@ -7,9 +7,9 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
-from heliograph.client.core.pending import Pending
+from heliograph.client.errors import IllegalState, NoAnswer
 from heliograph.client.network import LOG, Network
-from heliograph.client.problems import IllegalState, NoAnswer
+from heliograph.client.pending import Pending
 
 T = TypeVar("T")
 # How long the thread may leave things lying that nobody waits for, so that they gather into runs.

@@ -10,17 +10,16 @@
 | anything else that AMQP has a type for | an object message |
 """
 
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol
 
 from heliograph.client.destination import Destination
-from heliograph.client.problems import IllegalState
+from heliograph.client.errors import IllegalState
 
 Body = Any
 MessageId = Any
 
 # Attributes that are filled in from the bytes of a received message, when one of them is first looked at.
 _LAZY = (
-    "_delivered_before",
     "annotations",
     "body",
     "content_type",
@@ -28,6 +27,7 @@ _LAZY = (
     "delivery_time",
     "destination",
     "expiration",
+    "failed_deliveries",
     "group_id",
     "group_sequence",
     "message_id",
@@ -79,6 +79,8 @@ class Message:
     priority: int
     persistent: bool
     user_id: str | None
+    failed_deliveries: int
+    """How many deliveries had failed when the server sent it to this consumer."""
     annotations: dict[str, Any]
     """What servers on the way noted: the reason why this is a dead letter, for example."""
 
@@ -111,21 +113,11 @@ class Message:
         self.persistent = True
         self.user_id = None
         self.annotations = {}
-        self._delivered_before = 0
+        self.failed_deliveries = 0
         self._again = 0
         self._payload: bytes | None = None
         self._origin: Receiving | None = None
         self._token: Any = None
-
-    @classmethod
-    def received(cls, payload: bytes, again: int, origin: Receiving, token: Any) -> Self:
-        """One that came from a server; its bytes are read when an attribute is first looked at."""
-        message = cls.__new__(cls)
-        message._payload = payload
-        message._again = again
-        message._origin = origin
-        message._token = token
-        return message
 
     if not TYPE_CHECKING:
 
@@ -140,7 +132,7 @@ class Message:
     @property
     def delivery_count(self) -> int:
         """How often it was delivered, this time included."""
-        return self._delivered_before + self._again + 1
+        return self.failed_deliveries + self._again + 1
 
     @property
     def redelivered(self) -> bool:
@@ -156,3 +148,17 @@ class Message:
     def __repr__(self) -> str:
         body = repr(self.body)
         return f"<Message {self.message_id or 'not sent'} {body if len(body) <= 60 else body[:57] + '...'}>"
+
+
+class ReceivedMessage(Message):
+    """One that came from a server; its bytes are read when an attribute is first looked at."""
+
+    __slots__ = ()
+
+    def __init__(self, payload: bytes, again: int, origin: Receiving, token: Any) -> None:
+        """`again` is how often it was given out before by `recover`; `token` is for `origin.acknowledge`."""
+        # The other attributes have no value yet, which `__getattr__` relies on.
+        self._payload = payload
+        self._again = again
+        self._origin = origin
+        self._token = token

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from heliograph.client.core.connection import ConnectionCore
-from heliograph.client.core.driver import Timer
-from heliograph.client.core.servers import Server, Servers
-from heliograph.client.core.settings import Settings
+from heliograph.client.core.settings import Server, Servers, Settings
+from heliograph.client.core.wire import Timer
 from heliograph.common.network_errors import file_reason, sentence
 from heliograph.errors import Problem
 

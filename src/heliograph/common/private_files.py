@@ -1,13 +1,17 @@
-"""Files and folders that nobody but their owner can read, because messages are in them."""
+"""Files and folders that nobody but their owner can read, because messages are in them; and folders of one process."""
 
+import fcntl
 import os
 import stat
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
+from heliograph.errors import Problem
+
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
+_LOCK_NAME = "LOCK"
 
 
 def make_folder(folder: Path) -> None:
@@ -31,3 +35,27 @@ def tighten(paths: Iterable[Path]) -> None:
             mode = path.lstat().st_mode
             if mode & 0o077 and not mode & stat.S_ISVTX and not stat.S_ISLNK(mode):
                 path.chmod(stat.S_IMODE(mode) & FOLDER_MODE)
+
+
+class DirectoryInUse(Problem):
+    """Another process has the lock of a directory; the text names it."""
+
+
+class DirectoryLock:
+    """Held from its making to `release`, and gone with the process whatever happens to it."""
+
+    def __init__(self, directory: Path, holder: str = "another server") -> None:
+        """Take the lock; DirectoryInUse names the process that has it, and says that it is `holder`."""
+        self._descriptor = os.open(directory / _LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            owner = os.read(self._descriptor, 32).decode(errors="replace").strip() or "unknown"
+            os.close(self._descriptor)
+            raise DirectoryInUse(f"{directory}: in use by {holder} (process {owner})") from None
+        os.ftruncate(self._descriptor, 0)
+        os.pwrite(self._descriptor, f"{os.getpid()}\n".encode(), 0)
+
+    def release(self) -> None:
+        """Let others have the directory."""
+        os.close(self._descriptor)

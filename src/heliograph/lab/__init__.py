@@ -5,15 +5,17 @@ from typing import TYPE_CHECKING
 from heliograph.common.lazy_names import lazy_names
 
 if TYPE_CHECKING:
+    from heliograph.lab.errors import BrokerGone
     from heliograph.lab.machine import raise_file_limit
-    from heliograph.lab.network import BrokerGone
+    from heliograph.lab.text_table import rounded
 
 __getattr__ = lazy_names(
     __name__,
     {
+        "errors": "BrokerGone",
         "machine": "raise_file_limit",
-        "network": "BrokerGone",
+        "text_table": "rounded",
     },
 )
 
-__all__ = ["BrokerGone", "raise_file_limit"]
+__all__ = ["BrokerGone", "raise_file_limit", "rounded"]

@@ -1,14 +1,19 @@
-"""The one log: everything durable is appended to it once, and read back from it by position. Stands alone."""
+"""The one log: everything durable is appended to it once, and read back from it by position. Knows no other room.
+
+Begin with `message_log`, which is what the broker writes to: messages, the cursors that read them, acknowledgements.
+Below it are `log` (append, how far it is safe, segments), `commit` (the thread that writes) and `recovery`; beside it
+`maintenance` (checkpoints and compaction). Streams are in `heliograph.log.streams`, the log's own kinds of records in
+`heliograph.log.log_kinds`.
+"""
 
 from heliograph.log.buffer_pool import BufferPool
 from heliograph.log.commit import DISK_FULL
 from heliograph.log.cursor import Chunk, Cursor, decode_cursor
-from heliograph.log.cursor_reading import CursorReader, FoundRecord
+from heliograph.log.cursor_reader import CursorReader, FoundRecord
 from heliograph.log.cursor_table import CursorTable
 from heliograph.log.group import RecordGroup, records_in
-from heliograph.log.kinds import FIRST_APPLICATION_KIND, GROUP, MESSAGES
-from heliograph.log.lock import DirectoryLock
 from heliograph.log.log import LogOptions
+from heliograph.log.log_kinds import FIRST_APPLICATION_KIND, GROUP, MESSAGES
 from heliograph.log.maintenance import ApplicationRecord, Maintenance
 from heliograph.log.message_log import MessageLog
 from heliograph.log.messages import (
@@ -48,7 +53,6 @@ __all__ = [
     "Cursor",
     "CursorReader",
     "CursorTable",
-    "DirectoryLock",
     "FoundRecord",
     "LogOptions",
     "LogReader",

@@ -1,7 +1,7 @@
-"""Memory for what is read, to be used again.
+"""A buffer that is filled again and again by whoever reads a lot.
 
-Megabytes that a process has just got from the system cost several times as much to fill as those it had before, because
-each page of them is made when it is first touched.
+Memory fresh from the system costs several times as much to fill as memory that has been used before: the kernel makes
+each page when it is first touched. So readers of blocks keep one large buffer, and hand out parts of it.
 """
 
 from collections.abc import Callable
@@ -15,24 +15,24 @@ def _new(size: int) -> Any:
 
 
 class BufferPool:
-    """Memory of one size, handed out from its front on until it is cleared."""
+    """One buffer of a fixed size, whose parts are handed out front to back until it is cleared."""
 
     def __init__(self, size: int, new: Callable[[int], Any] = _new) -> None:
-        """`new` makes memory of a size, whose slices are parts of it. Arrays of numpy will do, too: check sums are made
-        of parts of them as they are, but of those of a memoryview only when they have been copied."""
+        """`new` makes the memory; slices of it must be views. An array of numpy is best: a check sum of a part of it
+        needs no copy, while one of a memoryview does."""
         self._size = size
         self._new = new
         self._memory = new(0)
         self._used = 0
 
     def clear(self) -> None:
-        """Hand it out again: whoever has something of it is done with that."""
+        """Start again at the front. Nobody may use parts any more that were taken before."""
         self._used = 0
 
     def take(self, size: int) -> memoryview:
-        """So many bytes, with anything in them, from a multiple of eight bytes on, as records are in the log.
+        """A part of `size` bytes with undefined content, aligned to eight bytes as records are in the log.
 
-        Those for which there is no room left are new ones.
+        If not enough is left, it is new memory outside of the buffer.
         """
         start, end = self._used, self._used + size
         if end > self._size:
@@ -43,5 +43,5 @@ class BufferPool:
         return cast("memoryview", self._memory[start:end])
 
     def give_back(self, size: int) -> None:
-        """The last so many bytes that were taken are not needed."""
+        """Return the last `size` bytes that were taken."""
         self._used = max(0, self._used - padded(size))

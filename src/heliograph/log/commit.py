@@ -1,28 +1,35 @@
-"""Group commit: a thread that writes what has gathered, forces it to the disk, and tells how far the log is safe.
+"""Group commit: a thread that writes what has gathered, forces it to the disk, and reports how far the log is safe.
 
-While one batch is on its way to the disk, the next one gathers. The slower the disk, the larger the batches: the cost
-of forcing is shared by all who wait for it. With a fast disk and little traffic there would be a batch for each
-message. So whoever appends says how soon it has to be safe:
-1. `commit()`: at once. The thread is woken, or begins with it as soon as it is back from the last batch.
-2. `commit(at_once=False)`: soon. If the last time that the disk was forced began less than the interval ago, more
-   gathers for the rest of it. A batch that is large goes at once. The thread is not woken for it: until the interval
-   is over, it sleeps with a time limit (it *lingers*), whether something waits or not. To be woken in the middle of
-   somebody's work, and to wait for the interpreter until that is done, costs both threads more.
-3. `write()`: some time. It is written, so that it outlives the process, but not forced. It stays the beginning of the
-   batch that gathers, and is forced with the rest of it when somebody commits.
+Theory of operation
+1. Any thread appends records to the batch that *gathers*, the last one in `_waiting`. The commit thread takes the
+   oldest batch, writes it, forces the disk once, and reports its end with `on_safe`. Meanwhile the next batch gathers.
+   So the slower the disk, the larger the batches: all who wait share the cost of forcing.
+2. `safe` never goes back, and only the commit thread changes it. Batches become safe in the order of their positions.
+   `end` is the position behind the last record that was appended.
+3. With a fast disk and little traffic there would be a batch for each message. So whoever appends says how soon the
+   records have to be safe:
+   - `commit()`: at once. The thread is woken, or begins with them as soon as it is back from the last batch.
+   - `commit(at_once=False)`: soon. If the disk was last forced less than the interval ago, more gathers for the rest of
+     it. A large batch goes at once. Nobody wakes the thread for this: until the interval is over, it sleeps with a
+     time limit (it *lingers*). Waking it in the middle of other work, where it would only wait for the interpreter,
+     costs both threads more.
+   - `write()`: some time. The records are written, so they outlive the process, but the disk is not forced. They stay
+     the beginning of the batch that gathers, and are forced with the rest of it.
+4. The thread is idle (waits without a limit), lingers, pauses (waits with a limit, although somebody has committed), or
+   works. `_idle`, `_lingering` and `_pausing` tell whoever appends whether it has to be woken. They are set before the
+   thread looks at what there is to do, so that nothing that is appended in between is missed.
 
-Trouble with the disk does not lose anything that was acknowledged, and acknowledges nothing that may be lost:
-1. No room: what was written of the batch is cut off again, and after a pause it is tried once more, until there is
-   room.
-2. Any other error, above all from fdatasync: what the kernel says about that file is not trusted any more. The batch,
-   which is still in memory, is written again in a new segment that starts where the log is known to be safe.
-A batch is kept in memory until it is forced, so both hold for one that is written already in part, too.
+A disk in trouble loses nothing that was acknowledged, and acknowledges nothing that may be lost:
+1. Disk full: what was written of the batch is cut off again, and after a pause it is tried once more, until it works.
+2. Any other error, above all one of fdatasync: the kernel may have dropped the pages, so nothing that it says about
+   this file is trusted any more. The batch, which is still in memory, is written again in a new segment that starts
+   where the log is known to be safe.
+A batch stays in memory until it is forced, so both hold for a batch that was written in part, too.
 """
 
 import errno
 import os
 import threading
-import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
@@ -39,9 +46,9 @@ DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 LARGE = 256 << 10
 """A batch of this size shares the price of forcing among enough: it neither waits for more, nor stays unforced."""
 _AHEAD = 0.0003
-"""Seconds that it takes to append what is to be in a batch."""
+"""Seconds that a server needs to append what is to be in a batch."""
 _WORTH_A_PAUSE = 0.001
-"""Seconds."""
+"""Seconds; to wait for less costs more than it saves."""
 _PIECES_PER_WRITE = 1000  # writev takes no more than 1024
 _WORTH_GATHERING = 4096
 """Pieces smaller than this on average are copied together, so that the whole batch is written with one call.
@@ -53,7 +60,7 @@ the interpreter back soon when they are busy.
 
 @dataclass(slots=True)
 class Batch:
-    """What is to be written in one go."""
+    """Records that are written and forced together."""
 
     start: int
     """Position of its first record."""
@@ -63,20 +70,20 @@ class Batch:
     """Begin a new segment with this batch, with this replay position."""
     pieces: list[bytes] = field(default_factory=list)
     written: int = 0
-    """So many pieces have been written already, without being forced."""
+    """Number of pieces that have been written already, without being forced."""
     reached: int = 0
-    """Position behind these."""
+    """Position behind the pieces that have been written."""
 
     def __post_init__(self) -> None:
         self.reached = self.start
 
     def forget_written(self) -> None:
-        """All of it has to be written again."""
+        """Note that all of it has to be written again."""
         self.written, self.reached = 0, self.start
 
 
 class Committer:
-    """Owns the segment that is being written."""
+    """The one writer of a log. It owns the segment that is being written, and the thread that writes."""
 
     def __init__(
         self,
@@ -89,6 +96,7 @@ class Committer:
         force: bool,
         interval: float,
         wall: Callable[[], float],
+        monotonic: Callable[[], float],
         retry: float,
         on_safe: Callable[[int], None],
         on_trouble: Callable[[OSError | None], None],
@@ -106,6 +114,7 @@ class Committer:
         """The replay position that the newest segment has, on the disk."""
         self._segment_size = segment_size
         self._wall = wall
+        self._monotonic = monotonic
         self._force = force
         self._interval = interval if force else 0.0
         self._retry = retry
@@ -140,9 +149,9 @@ class Committer:
         self._thread.start()
 
     def append(self, kind: int, *body: bytes, offset: int = 0, count: int = 0, flags: int = 0, when: int = 0) -> int:
-        """Put a record behind everything else; its position. It is written after the next `commit` or `write`.
+        """Append a record and return its position. It is written after the next `commit` or `write`.
 
-        Its time is `when`, in milliseconds since 1970, or now.
+        The record's time is `when`, in milliseconds since 1970, or now.
         """
         pieces, room = frame(kind, body, offset, count, when or int(self._wall() * 1000), self._epoch, flags)
         with self._lock:
@@ -163,7 +172,7 @@ class Committer:
         return batch
 
     def rotate(self, replay: int) -> None:
-        """Write all that is appended from now on in a new segment, which has this replay position."""
+        """Begin a new segment, with this replay position, with the next record that is appended."""
         if not self.replay <= replay <= self.end:
             raise ValueError(f"replay position {replay}: expected one from {self.replay} to {self.end}")
         with self._lock:
@@ -171,7 +180,7 @@ class Committer:
             self._next_replay = replay
 
     def commit(self, *, at_once: bool = True) -> None:
-        """See to it that everything appended so far becomes safe, at once or soon."""
+        """Make everything appended so far safe, at once or soon. Does not wait for it."""
         end = self._soon = self.end
         at_once = at_once or end - self.safe > LARGE
         if at_once:
@@ -179,10 +188,10 @@ class Committer:
         self._wake_up(self._idle or (at_once and self._pausing))
 
     def until_force(self, now: float) -> float:
-        """Seconds in which nothing that is appended becomes safe; what is there at the end of them does as soon.
+        """Seconds for which nothing new becomes safe, so that whoever appends only at their end loses nothing.
 
         They end shortly before the next batch may be forced. While one is being forced, they end when it is safe, which
-        `on_safe` tells, or an interval later.
+        `on_safe` reports, or an interval later.
         """
         rest = self._forced + self._interval - _AHEAD - now
         if rest >= _WORTH_A_PAUSE:
@@ -190,7 +199,7 @@ class Committer:
         return self._interval if self._soon > self.safe else 0.0
 
     def write(self) -> None:
-        """See to it that everything appended so far outlives this process. It becomes safe with the next `commit`."""
+        """Make everything appended so far outlive this process. It becomes safe with the next `commit`."""
         self._some_time = self.end
         self._wake_up(self._idle or self._lingering)
 
@@ -201,12 +210,12 @@ class Committer:
             self._wake.put(None)
 
     def halt(self) -> None:
-        """Write nothing more, not even what has been appended."""
+        """Stop writing for good; what has been appended and not written yet is lost."""
         with self._lock:
             self._halted = True
 
     def close(self) -> None:
-        """Write what has been appended, and stop. In trouble, give up."""
+        """Write what has been appended, and end the thread. If the disk is in trouble, give up."""
         self._closing.set()
         self._wake.put(None)
         self._thread.join()
@@ -250,7 +259,7 @@ class Committer:
                 return 0.0
         elif self._closing.is_set():
             return None
-        rest = self._forced + self._interval - time.monotonic() if self._interval else 0.0
+        rest = self._forced + self._interval - self._monotonic() if self._interval else 0.0
         if rest > 0:
             return rest
         return 0.0 if self._waiting and self._soon > self.safe else None
@@ -298,11 +307,12 @@ class Committer:
     def _write(self, batch: Batch) -> None:
         self._begin(batch)
         if self._interval:
-            self._forced = time.monotonic()
+            self._forced = self._monotonic()
         self._put(batch, batch.pieces[batch.written :] if batch.written else batch.pieces, force=self._force)
 
     def _begin(self, batch: Batch) -> None:
-        """See to it that this batch can go to the segment. None of it is in a file that is not trusted."""
+        """Begin a new segment for this batch if it needs one: the old one is full or not trusted, or it was asked
+        for."""
         full = batch.end - self._segment.base > self._segment_size and batch.start > self._segment.base
         if self._distrusted or (not batch.written and (full or batch.replay is not None)):
             self._next_segment(batch.start, batch.replay)
@@ -320,7 +330,7 @@ class Committer:
             raise
 
     def _cut(self, position: int) -> bool:
-        """Give the room of a batch back that was written in part; whether that has worked."""
+        """Cut off a batch that was written in part; False if that does not work."""
         try:
             os.ftruncate(self._descriptor, self._segment.place(position))
         except OSError:
@@ -343,10 +353,11 @@ class Committer:
         self.replay = self._segment.replay
 
     def _finish_segment(self, end: int) -> None:
-        """Let the file of a segment end where its records end, and be on the disk even if batches are not forced there.
+        """Cut the file of a segment behind its last record, and force it even if batches are not forced.
 
-        What counts on a new segment (a later replay position) must not outlive what is before it. If it does not work,
-        the segment still ends where the next one begins, and all that was told to be safe is as safe as before.
+        The next segment may have a later replay position, and must not survive a crash that this one does not. If it
+        does not work, the segment still ends where the next one begins, and what was reported safe is as safe as
+        before.
         """
         with suppress(OSError):
             os.ftruncate(self._descriptor, self._segment.place(end))

@@ -1,10 +1,10 @@
-"""A cursor: which messages of the log one reader has been given, and which of them it is done with.
+"""A cursor: which messages of the log one reader has been given, and which of them it has acknowledged.
 
 Theory of operation
 1. A cursor numbers its messages 0, 1, 2 ... as they come; a record of messages says which numbers they have for which
    cursors. Such a number is a message's *offset* in that cursor, and never changes.
 2. `first` is the oldest offset that is not acknowledged, `next` the one that the next message gets; `acknowledged`
-   holds what is done with between the two, as ranges.
+   holds what is acknowledged between the two, as ranges.
 3. Where the messages are in the log is known by *chunks*: a chunk says that some consecutive offsets lie between two
    positions, not more than a quarter of a megabyte apart, together with messages for others. Whoever wants one of them
    reads that part of the log. So a cursor costs a hundred bytes of memory for each chunk, whatever the number of
@@ -45,7 +45,8 @@ _NO_CHUNKS: list[Chunk] = ()  # type: ignore[assignment]  # nobody can change wh
 
 
 class Cursor:
-    """The account of one reader. Made, changed and forgotten by the ledger, which logs all of it."""
+    """What one reader has been given and has acknowledged. Changed only by the message log, which records every
+    change."""
 
     __slots__ = ("acknowledged", "bytes", "chunks", "first", "moves", "next", "number")
 
@@ -54,12 +55,12 @@ class Cursor:
         self.first = 0
         self.next = 0
         self.acknowledged = Ranges()
-        """What is done with beyond `first`."""
+        """Acknowledged offsets beyond `first`."""
         self.chunks = _NO_CHUNKS
         self.bytes = 0
         """Size of the records with its messages, those of a chunk until all of it is acknowledged."""
         self.moves = 0
-        """How often chunks have got another place, for those who keep a copy of them elsewhere."""
+        """How often chunks have moved, for whoever keeps a copy of them elsewhere."""
 
     @property
     def pending(self) -> int:
@@ -80,9 +81,9 @@ class Cursor:
             yield lo, self.next
 
     def add(self, count: int, start: int, end: int, time: int, size: int) -> None:
-        """`count` messages have come, in the record from `start` to `end`, which has `size` bytes for them.
+        """Add `count` messages, which lie in the record from `start` to `end` and take `size` bytes of it.
 
-        That is all of it, unless it is a group.
+        That is the whole record, unless it is a group.
         """
         first = self.next
         self.next = first + count
@@ -101,7 +102,7 @@ class Cursor:
             self.chunks = [Chunk(first, self.next, start, end, size, time)]
 
     def acknowledge(self, lo: int, hi: int) -> None:
-        """These messages are done with; those that were before stay so."""
+        """Acknowledge offsets `lo` up to `hi`; those acknowledged before stay so."""
         lo, hi = max(lo, self.first), min(hi, self.next)
         if lo >= hi:
             return
@@ -125,7 +126,7 @@ class Cursor:
             self._drop_acknowledged_chunks(lo, hi)
 
     def _drop_acknowledged_chunks(self, lo: int, hi: int) -> None:
-        """Chunks in the middle, of which something between `lo` and `hi`, and so maybe all, is done with."""
+        """Drop chunks in the middle of which now all is acknowledged, after `lo` up to `hi` have been."""
         at = self._index(lo)
         while 0 <= at < len(self.chunks) and self.chunks[at].first < hi:
             chunk = self.chunks[at]
@@ -141,23 +142,23 @@ class Cursor:
         return max(0, hi - lo) - self.acknowledged.within(lo, hi)
 
     def pending_ranges_within(self, lo: int, hi: int) -> Iterator[tuple[int, int]]:
-        """Those of them, as ranges."""
+        """The pending messages from `lo` up to `hi`, as ranges."""
         return self.acknowledged.gaps(max(lo, self.first), min(hi, self.next))
 
     def _index(self, offset: int) -> int:
         return max(0, bisect_right(self.chunks, offset, key=_first_of) - 1)
 
     def chunk_of(self, offset: int) -> Chunk | None:
-        """Where a message that is pending lies; None if it has not come, or its chunk is gone."""
+        """The chunk of a pending message; None if it has not come, or its chunk is gone."""
         if not self.chunks:
             return None
         chunk = self.chunks[self._index(offset)]
         return chunk if chunk.first <= offset < chunk.next else None
 
     def move(self, lo: int, hi: int, gone: tuple[int, int], start: int, end: int, size: int) -> None:
-        """What was between the positions `gone`, offsets `lo` to `hi`, is now in `start` to `end`, `size` bytes of it.
+        """Note that offsets `lo` to `hi`, which were between the positions `gone`, are now in `start` to `end`.
 
-        Those of size 0 are nowhere any more, because all of them are acknowledged.
+        `size` is the bytes of their records; 0 if there are no copies, because all of them are acknowledged.
         """
         self.moves += 1
         moved = Chunk(lo, hi, start, end, size, 0)
@@ -167,18 +168,18 @@ class Cursor:
                 kept.append(chunk)
                 continue
             moved.time = max(moved.time, chunk.time)
-            half = chunk.size // 2  # nobody knows how it was shared between the two; it is an estimate anyway
+            half = chunk.size // 2  # how it is divided is not known; it is an estimate anyway
             if chunk.first < lo:
                 kept.append(Chunk(chunk.first, lo, chunk.start, min(chunk.end, gone[0]), half, chunk.time))
             if chunk.next > hi:
                 kept.append(Chunk(hi, chunk.next, max(chunk.start, gone[1]), chunk.end, half, chunk.time))
         kept.sort(key=_first_of)
-        # Of a chunk that was split, one part may be done with; and acknowledgements come while messages are copied.
+        # One part of a split chunk may be all acknowledged; and acknowledgements come while messages are copied.
         self.chunks = [chunk for chunk in kept if self.pending_within(chunk.first, chunk.next)]
         self.bytes = sum(chunk.size for chunk in self.chunks)
 
     def encode(self) -> bytes:
-        """All of it, for a checkpoint."""
+        """The state of the cursor, for a checkpoint."""
         parts = [_HEAD.pack(self.number, len(self.acknowledged), self.first, self.next, len(self.chunks))]
         parts += [_RANGE.pack(lo, hi) for lo, hi in self.acknowledged]
         parts += [_CHUNK.pack(c.first, c.next - c.first, c.start, c.end, c.size, c.time) for c in self.chunks]
@@ -186,7 +187,7 @@ class Cursor:
 
 
 def decode_cursor(body: bytes) -> Cursor:
-    """A cursor as it was when it was encoded."""
+    """A cursor from what `Cursor.encode` made."""
     number, ranges, first, next_, chunks = _HEAD.unpack_from(body)
     cursor = Cursor(number)
     cursor.first, cursor.next = first, next_

@@ -1,100 +1,84 @@
-"""An account: all cursors of a log, as its records tell of them.
+"""All cursors of a log, as its records describe them.
 
-Everything that changes is a record (`kinds` lists them), so that going through them gives the same cursors again.
-Whoever writes the log adds facts of its own, records of kinds from `kinds.FIRST_FACT` on, and gets them back when it is
-opened. A fact of which the checkpoint has a later state may come before it: facts about something unknown are to be
-ignored, and something known that comes again replaces what was known.
+Theory of operation
+1. Every change of a cursor is a record (`log_kinds` lists them). Replaying all records from the last complete
+   checkpoint on gives the same cursors again.
+2. Whoever writes the log adds application records of its own, with kinds from `FIRST_APPLICATION_KIND` on. They are
+   handed back, with all records of messages, in the order in which they were written.
+3. A checkpoint is written while other records are, so an application record may come before the checkpoint's entry for
+   the same thing, which already has a later state. Hence the rule for whoever replays: a record about something unknown
+   is ignored, and something known that comes again replaces what was known.
+4. Messages that maintenance has copied (flag `COPY`) change nothing when they are replayed. The record
+   `MESSAGES_MOVED` behind them says for which cursors the copies count from now on.
 """
 
-import struct
 from collections.abc import Callable
-from typing import NamedTuple
 
 from heliograph.errors import Problem
-from heliograph.log import kinds
+from heliograph.log import log_kinds
 from heliograph.log.cursor import Cursor, decode_cursor
+from heliograph.log.errors import MalformedRecord
 from heliograph.log.group import records_in
+from heliograph.log.log_kinds import ACK, NUMBER, POSITION, MovedRun, decode_moved
 from heliograph.log.messages import Receivers, receivers_of
 from heliograph.log.record import Record
-
-ACK = struct.Struct("<IQI")
-NUMBER = struct.Struct("<I")
-POSITION = struct.Struct("<Q")
-MOVED_HEAD = struct.Struct("<QQ")
-MOVED_RUN = struct.Struct("<IQQQQQ")
-
-
-class MovedRun(NamedTuple):
-    """Consecutive messages of a cursor, offsets `lo` to `hi`, and where their copies are: `size` bytes of records."""
-
-    cursor: int
-    lo: int
-    hi: int
-    start: int
-    end: int
-    size: int
-    """0 if none of them is needed: then there are no copies."""
-
-
-def decode_moved(body: bytes) -> tuple[int, int, list[MovedRun]]:
-    """What a record of kind MOVED says: from where to where the messages stood, and where they are now."""
-    gone_from, gone_to = MOVED_HEAD.unpack_from(body)
-    return gone_from, gone_to, [MovedRun(*run) for run in MOVED_RUN.iter_unpack(body[MOVED_HEAD.size :])]
 
 
 class CursorTable:
     """The cursors of one log. Made by going through all records from the replay position on."""
 
-    def __init__(self, on_fact: Callable[[Record], None], on_messages: Callable[[Record, Receivers], None]) -> None:
-        """Facts and messages are handed on."""
+    def __init__(
+        self, on_application_record: Callable[[Record], None], on_messages: Callable[[Record, Receivers], None]
+    ) -> None:
+        """Application records, and records of messages with their receivers, are handed to the callbacks."""
         self.cursors: dict[int, Cursor] = {}
         self.last_number = 0
         """The highest number that a cursor has had."""
         self.checkpoint = 0
         """Where the last complete checkpoint starts."""
         self.checkpoint_size = 0
-        self._on_fact = on_fact
+        self._on_application_record = on_application_record
         self._on_messages = on_messages
 
     def replay(self, record: Record) -> None:
-        """Take up what a record says; a Problem if that makes no sense."""
+        """Apply a record; MalformedRecord if it makes no sense."""
         try:
             self._replay(record, None)
-        except Problem:
+        except Problem:  # with a place already, also those of whoever gets application records
             raise
         except Exception as error:
-            # Its check sum is right, and yet no server has written this: whoever looks for it must know where.
+            # The check sum is right, and yet no server has written this: whoever looks into it must know where it is.
             what = f"position {record.position}: a record of kind {record.kind} that makes no sense"
-            raise Problem(f"{what} ({type(error).__name__}: {error})") from error
+            raise MalformedRecord(f"{what} ({type(error).__name__}: {error})") from error
 
     def _replay(self, record: Record, group: Record | None) -> None:
         body = record.body
         match record.kind:
-            case kinds.MESSAGES:
-                if not record.flags & kinds.COPY:
+            case log_kinds.MESSAGES:
+                if not record.flags & log_kinds.COPY:
                     self._replay_messages(record, group or record)
-            case kinds.ACKS:
+            case log_kinds.ACKS:
                 for number, lo, count in ACK.iter_unpack(body):
                     if cursor := self.cursors.get(number):
                         cursor.acknowledge(lo, lo + count)
-            case kinds.GROUP:
+            case log_kinds.GROUP:
                 for member in records_in(record):
                     self._replay(member, record)
-            case kinds.CURSOR:
+            case log_kinds.CURSOR:
                 found = decode_cursor(body)
                 self.cursors[found.number] = found
                 self.last_number = max(self.last_number, found.number)
-            case kinds.CURSOR_DELETED:
+            case log_kinds.CURSOR_DELETED:
                 self.cursors.pop(NUMBER.unpack(body)[0], None)
-            case kinds.MESSAGES_MOVED:
+            case log_kinds.MESSAGES_MOVED:
                 self.move(*decode_moved(body))
-            case kinds.CHECKPOINT:
+            case log_kinds.CHECKPOINT:
                 pass
-            case kinds.CHECKPOINT_COMPLETE:
+            case log_kinds.CHECKPOINT_COMPLETE:
                 (self.checkpoint,) = POSITION.unpack(body)
                 self.checkpoint_size = record.position - self.checkpoint
             case _:
-                self._on_fact(record)
+                self._on_application_record(record)
 
     def _replay_messages(self, record: Record, whole: Record) -> None:
         cursors = self.cursors
@@ -102,17 +86,17 @@ class CursorTable:
         start, end, size = whole.position, whole.end, record.end - record.position
         for number, offset in zip(receivers.cursors, receivers.offsets, strict=True):
             cursor = cursors.get(number)
-            if cursor is None:  # the checkpoint will tell
+            if cursor is None:  # deleted since, or the checkpoint still brings it
                 continue
             if offset != cursor.next:
-                raise Problem(
+                raise MalformedRecord(
                     f"position {record.position}: message {offset} for cursor {number}, which expects {cursor.next}"
                 )
             cursor.add(record.count, start, end, record.time, size)
         self._on_messages(record, receivers)
 
     def move(self, gone_from: int, gone_to: int, runs: list[MovedRun]) -> None:
-        """What was needed between two positions is elsewhere now."""
+        """Apply that what was needed between two positions is elsewhere now."""
         for run in runs:
             if cursor := self.cursors.get(run.cursor):
                 cursor.move(run.lo, run.hi, (gone_from, gone_to), run.start, run.end, run.size)

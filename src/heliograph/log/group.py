@@ -1,4 +1,4 @@
-"""Groups: several records that are one. After a crash all of them are there, or none.
+"""Groups: several records in one. After a crash all of them are there, or none.
 
 The body of a group is four zeros, so that what follows starts at a multiple of eight bytes, and then records as the log
 has them anywhere else, but with a check sum of 0: that of the group covers all of them.
@@ -10,17 +10,17 @@ of messages in it.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from heliograph.errors import Problem
-from heliograph.log import kinds
+from heliograph.log import log_kinds
 from heliograph.log.cursor import Cursor
+from heliograph.log.errors import MalformedRecord
 from heliograph.log.record import ALIGNMENT, HEADER_SIZE, RECORD_HEADER, Record, padded
 
 _FRONT = bytes(-HEADER_SIZE % ALIGNMENT)
 
 
 def records_in(record: Record) -> Iterable[Record]:
-    """The records that this one is: those of a group, and any other by itself."""
-    return _members(record) if record.kind == kinds.GROUP else (record,)
+    """The records of a group; any other record by itself."""
+    return _members(record) if record.kind == log_kinds.GROUP else (record,)
 
 
 def _members(group: Record) -> Iterator[Record]:
@@ -43,7 +43,7 @@ def member_headers(
         length = header[1]
         if not HEADER_SIZE <= length <= end - at:
             group, place = position - HEADER_SIZE, position + at - start
-            raise Problem(f"position {group}: a group in which there is no record at position {place}")
+            raise MalformedRecord(f"position {group}: a group in which there is no record at position {place}")
         yield at, header
         at += padded(length)
 
@@ -59,7 +59,7 @@ class _Stored:
 
 @dataclass(slots=True)
 class RecordGroup:
-    """Records that gather, and what they mean for cursors when they are written."""
+    """Records that gather for one write, and what they change of cursors when they are written."""
 
     time: int
     """Of all of them, in milliseconds since 1970."""
@@ -83,7 +83,7 @@ class RecordGroup:
         return (cursor for stored in self.stored for cursor in stored.cursors)
 
     def add(self, kind: int, body: Sequence[bytes], count: int = 0) -> int:
-        """Put a record into the group; its size."""
+        """Put a record into the group and return its size."""
         length = HEADER_SIZE + sum(map(len, body))
         size = padded(length)
         self.pieces.append(RECORD_HEADER.pack(0, length, kind, 0, 0, self.epoch, count, 0, self.time))
@@ -92,8 +92,8 @@ class RecordGroup:
         return size
 
     def add_messages(self, cursors: Sequence[Cursor], body: Sequence[bytes], count: int) -> None:
-        """Put messages into the group, which got the offsets that `offsets` told before."""
-        self.stored.append(_Stored(cursors, count, self.add(kinds.MESSAGES, body, count)))
+        """Put messages into the group; their offsets are those that `offsets` returned before."""
+        self.stored.append(_Stored(cursors, count, self.add(log_kinds.MESSAGES, body, count)))
         self.count += count
         for cursor in cursors:
             self._next[cursor] = self._next.get(cursor, cursor.next) + count
@@ -102,8 +102,8 @@ class RecordGroup:
         """The offsets that the next message gets."""
         return [self._next.get(cursor, cursor.next) for cursor in cursors]
 
-    def tell_cursors(self, start: int, end: int) -> None:
-        """The group has been written, between these positions."""
+    def apply_to_cursors(self, start: int, end: int) -> None:
+        """Change the cursors: the group has been written between these positions."""
         for stored in self.stored:
             for cursor in stored.cursors:
                 cursor.add(stored.count, start, end, self.time, stored.size)

@@ -1,4 +1,7 @@
-"""The log: append, learn how far it is safe, read back, let old segments go."""
+"""The log in one directory: append records, see how far they are safe, read them back, delete old segments.
+
+It knows records, not messages: see `message_log` for those.
+"""
 
 import os
 import time
@@ -7,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from heliograph.common import private_files
+from heliograph.common.private_files import DirectoryLock
 from heliograph.log.commit import Committer
-from heliograph.log.lock import DirectoryLock
 from heliograph.log.reader import LogReader
 from heliograph.log.record import Record
-from heliograph.log.recovery import Torn, recover
+from heliograph.log.recovery import TornTail, recover
 from heliograph.log.segment import FORMAT_VERSION, create_segment, segment_path, sync_directory
 
 SEGMENT_SIZE = 64 << 20
@@ -19,29 +22,31 @@ SEGMENT_SIZE = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class LogOptions:
-    """How a log is kept."""
+    """How a log is written, and the clocks that it uses."""
 
     segment_size: int = SEGMENT_SIZE
     """A segment that a batch would make larger than this is followed by a new one."""
     force: bool = True
     """Force every batch to the disk before it counts as safe; otherwise it is safe when the kernel has it."""
     interval: float = 0.0
-    """Least seconds from one time that the disk is forced to the next, as far as only such wait as can."""
+    """Least seconds between two forces of the disk, unless somebody commits `at_once`."""
     wall: Callable[[], float] = time.time
     """The time of records, in seconds since 1970."""
+    monotonic: Callable[[], float] = time.monotonic
+    """Seconds, by which the time between two forces of the disk is measured."""
     retry: float = 1.0
     """Seconds between two attempts to write when the disk is in trouble."""
 
 
-# What earlier versions made with rights for everybody.
+# Earlier versions made these readable for everybody.
 _FILES = ("LOCK", "*.log", "streams", "streams/**/*")
 
 
 class Log:
     """One log in one directory, which nobody else can open meanwhile.
 
-    `on_safe(position)` tells that everything before a position is safe, `on_trouble(error)` that writing does not work
-    at present (None: it does again). Both are called in the log's own thread, `on_safe` once for each batch.
+    `on_safe(position)` reports that everything before a position is safe, `on_trouble(error)` that writing fails at
+    present (None: it works again). Both are called in the commit thread, `on_safe` once for each batch.
     """
 
     def __init__(
@@ -52,10 +57,9 @@ class Log:
         options: LogOptions = LogOptions(),  # noqa: B008  (frozen)
         on_record: Callable[[Record], None] | None = None,
     ) -> None:
-        """Open a log, or make one; Damage if it has lost what was safe once.
+        """Open a log, or make one; LogDamaged if it has lost what was safe once.
 
-        `on_record(record)` gets everything from the replay position on; without it only the newest segment is looked
-        at.
+        `on_record(record)` gets all records from the replay position on; without it only the newest segment is read.
         """
         private_files.make_folder(directory)
         self.directory = directory
@@ -86,8 +90,8 @@ class Log:
                 for record in self.reader.records(segments[-1].replay, segments[-1].base):
                     on_record(record)
             found = recover(segments, on_record)
-        self.torn: Torn | None = found.torn
-        """What had to be cut off the end."""
+        self.torn: TornTail | None = found.torn
+        """What was cut off the end, because a batch was not finished."""
         if segments:
             segment = segments[-1]
             descriptor = os.open(segment.path, os.O_RDWR | os.O_CLOEXEC)
@@ -108,6 +112,7 @@ class Log:
             force=options.force,
             interval=options.interval,
             wall=options.wall,
+            monotonic=options.monotonic,
             retry=options.retry,
             on_safe=on_safe,
             on_trouble=on_trouble,
@@ -115,9 +120,9 @@ class Log:
         if segment.version < FORMAT_VERSION:  # an older program must not find there what it does not know
             self.committer.rotate(segment.replay)
         self.append = self.committer.append
-        """Append a record; see there. Not a method, because it is called for every message."""
+        """Append a record; see `Committer.append`. Not a method, because it is called for every message."""
         self.commit = self.committer.commit
-        """Make what has been appended safe. Costs little when called often: what gathers meanwhile is one batch."""
+        """Make what has been appended safe. Cheap to call often: what gathers meanwhile is one batch."""
         self.write = self.committer.write
         """Write what has been appended, and force it with the next commit."""
 
@@ -142,15 +147,15 @@ class Log:
         return self.committer.replay
 
     def rotate(self, replay: int) -> None:
-        """Write what is appended from now on in a new segment, and note there to replay the log from this position.
+        """Write what is appended from now on in a new segment, whose header says to replay the log from this position.
 
         The records from there on must be safe already, and be all that a server has to know. The segment is made with
-        the next batch: `replay_position` tells when the note is on the disk.
+        the next batch: `replay_position` shows when it is on the disk.
         """
         self.committer.rotate(replay)
 
     def records(self, position: int = 0, end: int | None = None) -> Iterator[Record]:
-        """Written records from a position on; Damage where one is not what it was."""
+        """Written records from a position on; LogDamaged where one is damaged."""
         self.reader.refresh()
         return self.reader.records(position, end)
 
@@ -172,7 +177,7 @@ class Log:
             self.reader.refresh()
 
     def close(self) -> None:
-        """Write what has been appended, and let others have the log."""
+        """Write what has been appended, and release the lock of the directory."""
         self.committer.close()
         self.reader.close()
         self._lock.release()

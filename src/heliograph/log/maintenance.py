@@ -1,60 +1,79 @@
-"""Upkeep: checkpoints, so that a log is opened quickly, and giving back the room of what nobody needs.
+"""Maintenance: checkpoints, so that a log is opened quickly, and giving disk space back that nobody needs.
 
-All of it is done bit by bit, between other things: a checkpoint of a million sessions must not hold up a message.
+Theory of operation
+1. All of it is done in small steps (`work`), between other things: a checkpoint of a million sessions must not hold up
+   a message. Each job is a generator; what it yields is the position up to which the log must be safe before its next
+   step. Only one job runs at a time.
+2. A *checkpoint* writes down again all that is known: first `CHECKPOINT`, then every cursor, then the application
+   records of whoever uses the log, then `CHECKPOINT_COMPLETE` in a new segment whose header says to replay from the
+   first of them. Life goes on meanwhile: records that come in between are replayed on top of what the checkpoint says.
+3. *Compaction* deletes segments before the replay position in which no cursor has pending messages. A segment with
+   only a few of them is emptied first: these messages are copied to the end of the log, and `MESSAGES_MOVED` says for
+   which cursors the copies count. A segment is deleted only when the copies, and the acknowledgements of what was not
+   copied, are safe; so a crash at any moment leaves either the segment or the copies.
+4. Only maintenance moves messages, and new ones go to the end. So a segment that nobody needs stays so.
 """
 
-import time
 from bisect import bisect_right
 from collections.abc import Callable, Generator, Iterator
 from itertools import chain
+from time import monotonic
 
-from heliograph.errors import Problem
-from heliograph.log import kinds
+from heliograph.log import log_kinds
 from heliograph.log.cursor import CHUNK_SIZE
-from heliograph.log.cursor_table import MovedRun
+from heliograph.log.errors import NotWritable
 from heliograph.log.group import records_in
+from heliograph.log.log_kinds import MovedRun
 from heliograph.log.message_log import MessageLog
 from heliograph.log.messages import Receivers, receivers_of
 from heliograph.log.ranges import Ranges
 from heliograph.log.record import Record
 
 CHECKPOINT_AFTER = 32 << 20
-"""Bytes of log after which a checkpoint is worth its price; more if the last one was large."""
+"""Bytes of log after which a checkpoint pays; more if the last one was large."""
 _CHECKPOINT_SHARE = 4
 _LOOK_AFTER = 8 << 20
 _LIVE_ENOUGH = 0.25
-"""A segment of which less is needed than this is emptied: what is needed is copied, and it is deleted."""
+"""A segment of which a smaller part than this is needed is emptied and deleted."""
 _WORTH_COMPACTING = 0.9
-"""The same when somebody asks for it."""
+"""The same when somebody asks for compaction."""
 _READ_AT_ONCE = 256 << 10
 _LOOK_AT_ONCE = 200
-"""So many cursors and chunks are looked at in one step."""
+"""Cursors and chunks that are looked at in one step."""
 
 ApplicationRecord = tuple[int, bytes]
-"""Kind and body of a record."""
+"""Kind and body of a record of whoever uses the log."""
 
 
 class Maintenance:
-    """Looks after one ledger."""
+    """Checkpoints and compaction of one log."""
 
-    def __init__(self, ledger: MessageLog, facts: Callable[[], Iterator[ApplicationRecord]]) -> None:
-        """`facts` gives all that the ledger's user knows, for a checkpoint; it is taken bit by bit."""
+    def __init__(
+        self,
+        ledger: MessageLog,
+        checkpoint_records: Callable[[], Iterator[ApplicationRecord]],
+        now: Callable[[], float] = monotonic,
+    ) -> None:
+        """`checkpoint_records` gives all that the user of the log knows, for a checkpoint; it is consumed bit by
+        bit."""
         self._ledger = ledger
-        self._facts = facts
+        self._checkpoint_records = checkpoint_records
+        self._now = now
         self._looked_at = ledger.end
         self._freed = 0
         self._work: Iterator[int] | None = None
         self._waits_for = 0
-        """How far the log has to be safe before that work may go on."""
+        """How far the log has to be safe before that job may go on."""
 
     def freed(self, size: int) -> None:
-        """So many bytes are not needed any more, and the log may not grow: look for segments to delete without that."""
+        """Note that `size` bytes are not needed any more, so that segments are deleted even if the log does not
+        grow."""
         self._freed += size
 
     def work(self, seconds: float) -> None:
-        """Spend at most about this much time, if there is something to do."""
-        until = time.monotonic() + seconds
-        while time.monotonic() < until and self._waits_for <= self._ledger.safe:
+        """Do steps for about `seconds` at most, if there is something to do."""
+        until = self._now() + seconds
+        while self._now() < until and self._waits_for <= self._ledger.safe:
             if self._work is None:
                 self._work = self._next()
                 if self._work is None:
@@ -66,13 +85,13 @@ class Maintenance:
 
     @property
     def busy(self) -> bool:
-        """Whether something has been begun."""
+        """Whether a job has been begun and is not finished."""
         return self._work is not None
 
     def _next(self) -> Iterator[int] | None:
         ledger = self._ledger
         if ledger.end - ledger.checkpoint > max(CHECKPOINT_AFTER, _CHECKPOINT_SHARE * ledger.checkpoint_size):
-            # Room first: when the log grows quickly, one checkpoint follows the other.
+            # Disk space first: when the log grows quickly, one checkpoint follows the other.
             return chain(self._tidy(_LIVE_ENOUGH), self._checkpoint())
         if ledger.end - self._looked_at + self._freed > _LOOK_AFTER:
             self._looked_at, self._freed = ledger.end, 0
@@ -80,11 +99,11 @@ class Maintenance:
         return None
 
     def checkpoint(self) -> None:
-        """Write down all that is known, at once; a Problem if the disk does not let us."""
+        """Write a whole checkpoint at once; NotWritable if the disk does not take it."""
         self._finish(self._checkpoint())
 
     def compact(self) -> None:
-        """Give back all the room that is not needed, at once; but do not copy much to gain little."""
+        """Give back all disk space that is not needed, at once; but do not copy much to gain little."""
         log = self._ledger.log
         log.rotate(log.replay_position)  # a segment of its own for the checkpoint: those before it can all go
         self.checkpoint()
@@ -94,35 +113,35 @@ class Maintenance:
         for waits_for in chain((self._waits_for,), self._work or (), work):
             if waits_for > self._ledger.safe and not self._ledger.wait():
                 self._work, self._waits_for = None, 0  # nothing depends on what has been done so far
-                raise Problem(f"{self._ledger.log.directory}: {self._ledger.trouble}")
+                raise NotWritable(f"{self._ledger.log.directory}: {self._ledger.trouble}")
         self._work, self._waits_for = None, 0
 
-    # Each of these yields between two bits of work the position up to which the log must be safe before the next one.
+    # Jobs: each yields, between two steps, the position up to which the log must be safe before the next one.
 
     def _checkpoint(self) -> Iterator[int]:
         ledger = self._ledger
-        start = ledger.note_checkpoint()
+        start = ledger.begin_checkpoint()
         for number in list(ledger.cursors):
             if cursor := ledger.cursors.get(number):
-                ledger.note_cursor(cursor)
+                ledger.append_cursor(cursor)
                 yield 0
-        for kind, body in self._facts():
-            ledger.note(kind, body)
+        for kind, body in self._checkpoint_records():
+            ledger.append_record(kind, body)
             yield 0
-        # The record that says so begins a segment, which says where to replay from: all before it is safe by then.
+        # This record begins a segment, whose header says where to replay from. All before it is safe by then.
         ledger.log.rotate(start)
-        ledger.note_complete(start)
+        ledger.complete_checkpoint(start)
         ledger.end_turn()
         yield ledger.end
 
     def _tidy(self, live_enough: float) -> Iterator[int]:
         log = self._ledger.log
-        # What is stored while we look goes behind these: who does not need them now, never will.
+        # What is stored meanwhile goes behind these: whoever does not need them now never will.
         old = [(base, end) for base, end in log.segments()[:-1] if end <= log.replay_position]
         live = yield from self._live_bytes(old)
         dead = [base for base, _ in old if base not in live]
         if dead:
-            # A crash must not bring back somebody who needs them.
+            # The acknowledgements must be safe first, or a crash would bring back cursors that need these segments.
             self._ledger.end_turn()
             yield self._ledger.end
             log.delete(dead)
@@ -132,9 +151,10 @@ class Maintenance:
                 log.delete([base])
 
     def _live_bytes(self, segments: list[tuple[int, int]]) -> Generator[int, None, dict[int, float]]:
-        """An estimate of what is needed in each of these segments, by its base; those that nobody needs are not there.
+        """An estimate of the bytes needed in each of these segments, by its base; unneeded ones are missing.
 
-        Meanwhile chunks may come, grow at their end and go. None gets into these segments: only upkeep moves messages.
+        Meanwhile chunks may come, grow at their end and go. None gets into these segments: only maintenance moves
+        messages.
         """
         bases = [base for base, _ in segments]
         live: dict[int, float] = {}
@@ -156,24 +176,25 @@ class Maintenance:
         return live
 
     def _empty(self, base: int, end: int) -> Iterator[int]:
-        """Copy what is needed in a segment to the end of the log."""
+        """Copy what is needed of a segment to the end of the log."""
         ledger = self._ledger
         found: dict[int, list[MovedRun]] = {}
         position = base
         while records := ledger.reader.read(position, _READ_AT_ONCE, end):
             position = records[-1].end
             for record in chain.from_iterable(map(records_in, records)):
-                if record.kind == kinds.MESSAGES:
+                if record.kind == log_kinds.MESSAGES:
                     self._copy(record, found)
             yield 0
         runs = [run for number, runs in found.items() if number in ledger.cursors for run in runs]
         if runs:
             ledger.moved(base, end, runs)
-        ledger.end_turn()  # that nobody needs the rest has to be safe, too
+        ledger.end_turn()  # acknowledgements of the rest have to be safe, too
         yield ledger.end
 
     def _copy(self, record: Record, found: dict[int, list[MovedRun]]) -> None:
-        """Copy a record for those who still wait for it; `found` is which messages of whom the segment had."""
+        """Copy a record for cursors that still need it; `found` collects which messages of which cursors the segment
+        had."""
         here: list[tuple[int, int]] = []
         live: list[tuple[int, int]] = []
         needed = Ranges()

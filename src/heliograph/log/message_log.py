@@ -1,4 +1,16 @@
-"""The ledger: the log as an account of messages and of cursors that read them, to be written to."""
+"""The log as a store of messages, and of cursors that read them. This is what the broker writes to.
+
+Theory of operation
+1. Everything that changes is a record; `CursorTable` replays them when the log is opened. So each method that changes
+   something appends a record and changes memory alike, in the caller's thread.
+2. What is appended gathers until `end_turn`. It is safe when `safe` has reached what `end` was then. Acknowledgements
+   gather in memory until then, and are one record for the whole turn.
+3. Acknowledgements and *deferred* records need no force of their own: a crash that loses them only has messages
+   delivered again. `write_deferred` hands them to the kernel; they are forced with whatever is forced next.
+4. Within `group`, nothing is appended before the end of the `with` block, and then all of it as one record: after a
+   crash all of it is there, or nothing. Cursors change at the end, too.
+5. After `halt`, nothing is written any more: memory and log may disagree, and the log alone counts.
+"""
 
 import threading
 from bisect import bisect_right
@@ -6,13 +18,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from heliograph.errors import Problem
-from heliograph.log import kinds
+from heliograph.log import log_kinds
 from heliograph.log.cursor import Cursor
-from heliograph.log.cursor_reading import CursorReader
-from heliograph.log.cursor_table import ACK, MOVED_HEAD, MOVED_RUN, NUMBER, POSITION, CursorTable, MovedRun
+from heliograph.log.cursor_reader import CursorReader
+from heliograph.log.cursor_table import CursorTable
+from heliograph.log.errors import MessageMissing
 from heliograph.log.group import RecordGroup
 from heliograph.log.log import Log, LogOptions
+from heliograph.log.log_kinds import ACK, MOVED_HEAD, MOVED_RUN, NUMBER, POSITION, MovedRun
 from heliograph.log.messages import (
     AMQP_MESSAGES,
     Receivers,
@@ -28,25 +41,21 @@ from heliograph.log.record import Record
 
 
 class MessageLog(CursorTable):
-    """All cursors of one log, and the only one who writes to it. Everything but `wake` happens in the caller's thread.
-
-    What is appended gathers until `end_turn`; it is safe when `safe` has reached what `end` was then. Acknowledgements,
-    and facts that are noted as `unhurried`, need no `end_turn` of their own: `write_unhurried` is enough for them.
-    """
+    """All cursors of one log, and its only writer. Everything but `wake` happens in the caller's thread."""
 
     def __init__(
         self,
         directory: Path,
-        on_fact: Callable[[Record], None],
+        on_application_record: Callable[[Record], None],
         on_messages: Callable[[Record, Receivers], None],
         wake: Callable[[], None] = lambda: None,
         options: LogOptions = LogOptions(),  # noqa: B008  (frozen)
     ) -> None:
-        """Open a log and bring the cursors to where they were; the others get facts and messages.
+        """Open a log and restore its cursors; application records and messages are handed to the two callbacks.
 
-        `wake` is called in another thread when `safe` or `trouble` has changed.
+        `wake` is called in the commit thread when `safe` or `trouble` has changed.
         """
-        super().__init__(on_fact, on_messages)
+        super().__init__(on_application_record, on_messages)
         self._acks: list[bytes] = []
         self._group: RecordGroup | None = None
         self._wake = wake
@@ -59,12 +68,13 @@ class MessageLog(CursorTable):
         self._awaited = False
         """Somebody is in `wait`."""
         self.log = Log(directory, self._on_safe, self._on_trouble, options, on_record=self.replay)
-        del self._on_fact, self._on_messages  # what they have gathered may go when its owner has made something of it
+        # What the callbacks have collected can be freed as soon as their owner is done with it.
+        del self._on_application_record, self._on_messages
         self._progress = self.log.committer  # asked several times in each turn
         self._ended = self.end
-        """Up to here there is nothing but what `end_turn` has seen, and what is unhurried."""
+        """Up to here, `end_turn` has seen everything but deferred records."""
         self._handed_over = self.end
-        """Up to here all is on its way to the disk, or at least to the kernel."""
+        """Up to here everything is on its way to the disk, or at least to the kernel."""
         self.reader = self.log.reader
         self._check_segments()
 
@@ -78,13 +88,13 @@ class MessageLog(CursorTable):
 
     def _on_trouble(self, error: OSError | None) -> None:
         with self._news:
-            if not self.halted:  # that is for good
+            if not self.halted:  # a halted log stays in trouble
                 self.trouble = error
             self._news.notify_all()
         self._wake()
 
     def halt(self, why: str) -> None:
-        """Write nothing more: those who append cannot be trusted any more. What has been written stays as it is."""
+        """Stop writing for good, because what would be written cannot be trusted. `why` becomes the trouble."""
         if not self.halted:
             self.log.committer.halt()
             self.trouble = OSError(0, why)
@@ -93,7 +103,7 @@ class MessageLog(CursorTable):
 
     @property
     def safe(self) -> int:
-        """Everything before this position is as safe as it will ever be."""
+        """Everything before this position is safe."""
         return self._progress.safe
 
     @property
@@ -107,7 +117,7 @@ class MessageLog(CursorTable):
         return self._progress.end - self._progress.safe
 
     def until_force(self, now: float) -> float:
-        """Seconds in which nothing that is appended becomes safe; what is there at the end of them does as soon."""
+        """Seconds for which nothing new becomes safe; see `Committer.until_force`."""
         return self._progress.until_force(now)
 
     def wait(self) -> bool:
@@ -123,22 +133,22 @@ class MessageLog(CursorTable):
     # Changes
 
     def new_cursor(self) -> Cursor:
-        """A cursor that has no messages yet. It is there even if a group that is being made is not."""
+        """Make a cursor without messages. It exists even if the group that is being made is given up."""
         self.last_number += 1
         cursor = self.cursors[self.last_number] = Cursor(self.last_number)
-        self.log.append(kinds.CURSOR, cursor.encode())
+        self.log.append(log_kinds.CURSOR, cursor.encode())
         return cursor
 
     def drop_cursor(self, cursor: Cursor) -> None:
-        """Nobody will read this cursor any more. Not within a group."""
+        """Delete a cursor. Not within a group."""
         self._check_no_group()
         del self.cursors[cursor.number]
-        self.log.append(kinds.CURSOR_DELETED, NUMBER.pack(cursor.number))
+        self.log.append(log_kinds.CURSOR_DELETED, NUMBER.pack(cursor.number))
 
     def store(
         self, messages: UniformMessages | MixedMessages | QueueMessages, cursors: list[Cursor], identifiers: list[int]
     ) -> list[int]:
-        """Append messages for these cursors, each of which gives them its next offsets; the first of them for each."""
+        """Append messages for these cursors; the offset of the first message in each cursor."""
         count, group = messages.number, self._group
         offsets = self.next_offsets(cursors)
         receivers = Receivers([c.number for c in cursors], offsets, identifiers)
@@ -152,7 +162,7 @@ class MessageLog(CursorTable):
             group.add_messages(cursors, (body, messages.data), count)
             return offsets
         now = int(self._wall() * 1000)
-        start = self.log.append(kinds.MESSAGES, body, messages.data, count=count, when=now)
+        start = self.log.append(log_kinds.MESSAGES, body, messages.data, count=count, when=now)
         end = self._progress.end
         for cursor in cursors:
             cursor.add(count, start, end, now, end - start)
@@ -163,14 +173,14 @@ class MessageLog(CursorTable):
         return [c.next for c in cursors] if self._group is None else self._group.offsets(cursors)
 
     def acknowledge(self, cursor: Cursor, lo: int, hi: int) -> None:
-        """A cursor is done with offsets `lo` to `hi`."""
+        """Acknowledge the messages of a cursor from offset `lo` up to, but without, `hi`."""
         if self._group is not None:
             self._group.acks.append((cursor, lo, hi))
         else:
             self.discard(cursor, lo, hi)
 
     def discard(self, cursor: Cursor, lo: int, hi: int) -> None:
-        """Like `acknowledge`, but at once even while a group is being made: others are to have the room."""
+        """Like `acknowledge`, but at once even while a group is being made, to make room for other messages."""
         if self._group is not None and hi > cursor.next:  # some of it is in the group itself
             self._group.acks.append((cursor, max(lo, cursor.next), hi))
             hi = cursor.next
@@ -178,21 +188,21 @@ class MessageLog(CursorTable):
             cursor.acknowledge(lo, hi)
             self._acks.append(ACK.pack(cursor.number, lo, hi - lo))
 
-    def note(self, kind: int, *pieces: bytes, unhurried: bool = False) -> None:
-        """Append a fact; an unhurried one need not be safe before something else has to be."""
+    def append_record(self, kind: int, *pieces: bytes, deferred: bool = False) -> None:
+        """Append an application record; a deferred one need not be safe before something else has to be."""
         if self._group is not None:
             self._group.add(kind, pieces)
             return
-        unhurried = unhurried and self._progress.end == self._ended
+        deferred = deferred and self._progress.end == self._ended
         self.log.append(kind, *pieces)
-        if unhurried:
+        if deferred:
             self._ended = self._progress.end
 
     @contextmanager
     def group(self) -> Iterator[RecordGroup]:
-        """Messages, acknowledgements and facts up to the end of the `with` are one record: all of it, or nothing.
+        """Make everything up to the end of the `with` block one record: after a crash all of it is there, or nothing.
 
-        Cursors learn of all that at the end, and never if there is an exception. Offsets are those that `store` tells.
+        Cursors change at its end, and not at all if there is an exception. Offsets are those that `store` returned.
         """
         self._check_no_group()
         group = self._group = RecordGroup(int(self._wall() * 1000), self.log.epoch)
@@ -201,84 +211,85 @@ class MessageLog(CursorTable):
         finally:
             self._group = None
         if group.acks:
-            group.add(kinds.ACKS, [ACK.pack(cursor.number, lo, hi - lo) for cursor, lo, hi in group.acks])
+            group.add(log_kinds.ACKS, [ACK.pack(cursor.number, lo, hi - lo) for cursor, lo, hi in group.acks])
         if not group.empty:
-            start = self.log.append(kinds.GROUP, *group.pieces, count=group.count, when=group.time)
-            group.tell_cursors(start, self.log.end)
+            start = self.log.append(log_kinds.GROUP, *group.pieces, count=group.count, when=group.time)
+            group.apply_to_cursors(start, self.log.end)
 
     def _check_no_group(self) -> None:
         if self._group is not None:
-            raise RuntimeError("expected messages, acknowledgements or facts within a group of the log")
+            raise RuntimeError("expected messages, acknowledgements or application records within a group of the log")
 
     def copy(self, record: Record, receivers: Receivers, needed: Ranges) -> tuple[int, int]:
-        """Append messages once more for some of their receivers, and where; `moved` tells that these are what counts.
+        """Append a copy of messages for some of their receivers; its position and end. It counts only after `moved`.
 
-        They keep the time that they came. Of those whose index in the record is not needed, the bytes may be left out.
+        Copies keep their time. The bytes of messages whose index in the record is not in `needed` may be left out.
         """
         body: tuple[bytes, ...] = (readdressed(record.body, receivers),)
         if needed.count < record.count and form_of(record.body) == AMQP_MESSAGES:
             messages = decode_queue_messages(record.body, record.count).only(needed)
             body = encode_queue_messages(messages, receivers), messages.data
-        start = self.log.append(kinds.MESSAGES, *body, count=record.count, flags=kinds.COPY, when=record.time)
+        start = self.log.append(log_kinds.MESSAGES, *body, count=record.count, flags=log_kinds.COPY, when=record.time)
         return start, self.end
 
     def moved(self, gone_from: int, gone_to: int, runs: list[MovedRun]) -> None:
-        """What was needed between two positions has been copied."""
-        # Acknowledged messages have not been copied: that they are must be known before they are gone.
+        """Record that everything needed between two positions has been copied, so that the copies count from now on."""
+        # Acknowledged messages have not been copied: their acknowledgements must be in the log before.
         self.write_acks()
         self.log.append(
-            kinds.MESSAGES_MOVED, MOVED_HEAD.pack(gone_from, gone_to), *[MOVED_RUN.pack(*run) for run in runs]
+            log_kinds.MESSAGES_MOVED, MOVED_HEAD.pack(gone_from, gone_to), *[MOVED_RUN.pack(*run) for run in runs]
         )
         self.move(gone_from, gone_to, runs)
 
-    def note_checkpoint(self) -> int:
-        """What is known is written down from here on; where that is."""
-        return self.log.append(kinds.CHECKPOINT)
+    def begin_checkpoint(self) -> int:
+        """Begin a checkpoint; its position."""
+        return self.log.append(log_kinds.CHECKPOINT)
 
-    def note_cursor(self, cursor: Cursor) -> None:
-        """Write down all that is known of a cursor."""
-        self.log.append(kinds.CURSOR, cursor.encode())
+    def append_cursor(self, cursor: Cursor) -> None:
+        """Append the state of a cursor to a checkpoint."""
+        self.log.append(log_kinds.CURSOR, cursor.encode())
 
-    def note_complete(self, start: int) -> None:
-        """All that was known at the checkpoint that starts there has been written down."""
-        self.log.append(kinds.CHECKPOINT_COMPLETE, POSITION.pack(start))
+    def complete_checkpoint(self, start: int) -> None:
+        """End the checkpoint that starts at this position: everything has been written."""
+        self.log.append(log_kinds.CHECKPOINT_COMPLETE, POSITION.pack(start))
         self.checkpoint, self.checkpoint_size = start, self.end - start
 
     def end_turn(self, *, at_once: bool = True) -> None:
-        """See to it that everything up to now becomes safe, at once or as soon as the pace of commits allows."""
+        """Make everything up to now safe, at once or as soon as the commit interval allows. Does not wait for it."""
         if self._acks:
             self.write_acks()
         self.log.commit(at_once=at_once)
         self._ended = self._handed_over = self._progress.end
 
     @property
-    def is_hurried(self) -> bool:
+    def has_urgent(self) -> bool:
         """Whether something has been appended that needs an `end_turn`."""
         return self._progress.end > self._ended
 
     @property
     def has_unwritten(self) -> bool:
-        """Whether there is something that is not even on its way to the kernel."""
+        """Whether something has been appended that is not even on its way to the kernel."""
         return bool(self._acks) or self._progress.end > self._handed_over
 
-    def write_unhurried(self) -> None:
-        """End a turn that needs not be safe before another is: it outlives this process, and that is enough."""
+    def write_deferred(self) -> None:
+        """End a turn with only deferred records: they outlive this process, and become safe with the next turn that
+        does."""
         self.write_acks()
         self.log.write()
         self._ended = self._handed_over = self._progress.end
 
     def write_acks(self) -> None:
-        """Put acknowledgements behind everything else. Without this, they gather until the end of the turn."""
+        """Append the acknowledgements that have gathered. `end_turn` does it, too."""
         if self._acks:
-            self.log.append(kinds.ACKS, *self._acks)
+            self.log.append(log_kinds.ACKS, *self._acks)
             self._acks.clear()
 
     # Opening
 
     def _check_segments(self) -> None:
-        """Refuse to go on if messages that somebody waits for are in segments that are not there.
+        """Raise MessageMissing if a segment with pending messages is missing.
 
-        Of those that a chunk reaches over, some may have been deleted because they had none of its messages.
+        Segments in the middle of a chunk may be missing: they are deleted when they have none of its messages.
         """
         segments = self.log.segments()
         bases = [base for base, _ in segments]
@@ -286,18 +297,18 @@ class MessageLog(CursorTable):
             for chunk in cursor.chunks:
                 index = bisect_right(bases, chunk.end - 1) - 1
                 if index < 0 or segments[index][1] <= chunk.start:
-                    raise Problem(
+                    raise MessageMissing(
                         f"{self.log.directory}: the segment of position {chunk.start} is missing, with messages "
                         f"{chunk.first} to {chunk.next - 1} of cursor {cursor.number}"
                     )
 
     # Reading back
 
-    def reading(self, cursor: Cursor) -> CursorReader:
-        """A way to read the messages of a cursor."""
+    def cursor_reader(self, cursor: Cursor) -> CursorReader:
+        """A reader of the messages of a cursor."""
         return CursorReader(cursor, self.reader, lambda: self.safe)
 
     def close(self) -> None:
-        """Make everything safe, if the disk lets us, and let others have the log."""
+        """Make everything safe, unless the disk is in trouble, and release the log."""
         self.end_turn()
         self.log.close()

@@ -21,7 +21,7 @@ import struct
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from heliograph.errors import Problem
+from heliograph.log.errors import MalformedRecord
 
 _HEAD = struct.Struct("<IBBHIIIIIQ")
 _HEAD_FOR_ONE = struct.Struct("<IBBHIIIIIQIQH")
@@ -150,10 +150,10 @@ def offset_for(data: bytes | memoryview, cursor: int, at: int = 0) -> int | None
 
 
 def decode_uniform_messages(body: bytes, count: int) -> UniformMessages:
-    """The messages of a record that says it has `count` of them; a Problem if they are of another form."""
+    """The messages of a record that says it has `count` of them; MalformedRecord if they are of another form."""
     n, form, flags, topic_size, head, id_at, stride, properties_size, publisher, expires = _HEAD.unpack_from(body)
     if form != PUBLISH_PACKETS:
-        raise Problem(f"expected a record of MQTT packets (form {PUBLISH_PACKETS}), found form {form}")
+        raise MalformedRecord(f"expected a record of MQTT packets (form {PUBLISH_PACKETS}), found form {form}")
     topic_at = _HEAD.size + _RECEIVER_SIZE * n
     properties_at = topic_at + topic_size
     data_at = properties_at + properties_size

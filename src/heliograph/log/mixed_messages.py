@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-from heliograph.errors import Problem
+from heliograph.log.errors import MalformedRecord
 from heliograph.log.messages import MIXED_PACKETS, Receivers
 
 _HEAD = struct.Struct("<IBBH28x")
@@ -130,10 +130,12 @@ def encode_mixed_messages(messages: MixedMessages, receivers: Receivers) -> byte
 
 
 def decode_mixed_messages(body: bytes, count: int) -> MixedMessages:
-    """The messages of a record that says it has `count` of them; a Problem if they are of another form."""
+    """The messages of a record that says it has `count` of them; MalformedRecord if they are of another form."""
     n, form, flags, columns = _HEAD.unpack_from(body)
     if form != MIXED_PACKETS:
-        raise Problem(f"expected a record of packets of several topics (form {MIXED_PACKETS}), found form {form}")
+        raise MalformedRecord(
+            f"expected a record of packets of several topics (form {MIXED_PACKETS}), found form {form}"
+        )
     publishers = count if columns & _PUBLISHERS else 0
     layout = struct.Struct(f"<{count}I{count}H{count}H{publishers}I")
     at = _HEAD.size + _RECEIVER_SIZE * n

@@ -20,7 +20,7 @@ import struct
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
-from heliograph.errors import Problem
+from heliograph.log.errors import MalformedRecord
 from heliograph.log.messages import AMQP_MESSAGES, Receivers
 from heliograph.log.ranges import Ranges
 
@@ -124,10 +124,10 @@ def single_queue_message(body: bytes) -> tuple[int, int, int, int, int] | None:
 
 
 def decode_queue_messages(body: bytes, count: int) -> QueueMessages:
-    """The messages of a record that says it has `count` of them; a Problem if they are of another form."""
+    """The messages of a record that says it has `count` of them; MalformedRecord if they are of another form."""
     n, form, _, columns = _HEAD.unpack_from(body)
     if form != AMQP_MESSAGES:
-        raise Problem(f"expected a record of AMQP messages (form {AMQP_MESSAGES}), found form {form}")
+        raise MalformedRecord(f"expected a record of AMQP messages (form {AMQP_MESSAGES}), found form {form}")
     sizes_at = _HEAD.size + 14 * n
     priorities_at = sizes_at + 4 * count
     flags_at = priorities_at + count

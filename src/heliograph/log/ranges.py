@@ -1,4 +1,4 @@
-"""Sets of whole numbers that are kept as ranges: their size in memory is that of the gaps, not of the numbers."""
+"""Sets of whole numbers, stored as ranges: memory grows with the gaps, not with the numbers."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
@@ -57,7 +57,7 @@ class Ranges:
         self.count += hi - lo - before
 
     def remove(self, lo: int, hi: int) -> int:
-        """Take the numbers from `lo` up to `hi` out; how many of them were there."""
+        """Remove the numbers from `lo` up to `hi`; how many of them were there."""
         starts, ends = self._starts, self._ends
         if len(starts) == 1 and lo <= starts[0] and ends[0] <= hi:  # all, as it nearly always is of a single number
             gone, self.count = self.count, 0
@@ -80,7 +80,7 @@ class Ranges:
         return gone
 
     def take(self, most: int) -> tuple[int, int]:
-        """Take the smallest numbers out, as far as they are in one range, and no more than `most`."""
+        """Remove and return the smallest numbers that are in one range, `most` at most."""
         lo, hi = self._starts[0], self._ends[0]
         if hi - lo > most:
             hi = lo + most

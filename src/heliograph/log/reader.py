@@ -1,4 +1,4 @@
-"""Reading a log: by position, in order, while somebody else may be writing to it."""
+"""Reading a log by position, in order, while another thread or process may be writing to it."""
 
 import os
 from bisect import bisect_right
@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from heliograph.common.bounded_dict import BoundedDict
-from heliograph.errors import Problem
-from heliograph.log.record import BadRecord, Record
-from heliograph.log.recovery import Damage, find_segments, segment_end, segment_spans
-from heliograph.log.scan import scan
-from heliograph.log.segment import Segment
+from heliograph.log.errors import BadRecord, LogDamaged, PositionGone
+from heliograph.log.record import Record
+from heliograph.log.recovery import find_segments, segment_end, segment_spans
+from heliograph.log.segment import Segment, scan_records
 
 _LEAST_READ = 4096
 _OPEN_FILES = 16
@@ -52,7 +51,7 @@ class LogReader:
         """The records from one that starts at `position` on, up to `end` or to where the log ends now.
 
         Starts of batches are left out. A record that is not whole ends the log if nothing follows; before `end`, or
-        with another segment behind it, it is Damage, as are positions that are in no segment.
+        with another segment behind it, it is LogDamaged, as are positions that are in no segment.
         """
         while end is None or position < end:
             try:
@@ -65,12 +64,12 @@ class LogReader:
                 ends = [place for place in (known_end, end) if place is not None]
                 stop = min(ends) if ends else segment.file_end()
                 try:
-                    yield from scan(file.fileno(), segment, position, stop)
+                    yield from scan_records(file.fileno(), segment, position, stop)
                 except BadRecord as bad:
                     if not ends:
                         return
                     if known_end is not None or not self._has_moved(bad.position, segment):
-                        raise Damage.in_segment(segment, bad) from None
+                        raise segment.damaged(bad) from None
                     stop = bad.position
             if end is None and known_end is None:
                 return
@@ -90,7 +89,7 @@ class LogReader:
             try:
                 segment, known_end = self._find(position)
                 stop = end if known_end is None else min(known_end, end)
-                for record in scan(self._descriptor(segment), segment, position, stop, max(limit, _LEAST_READ)):
+                for record in scan_records(self._descriptor(segment), segment, position, stop, max(limit, _LEAST_READ)):
                     records.append(record)
                     if record.end >= enough:
                         return records
@@ -101,14 +100,14 @@ class LogReader:
                     position = self._at_or_behind(position)
             except BadRecord as bad:
                 if known_end is not None or not self._has_moved(bad.position, segment):
-                    raise Damage.in_segment(segment, bad) from None
+                    raise segment.damaged(bad) from None
                 position = bad.position
         return records
 
     def _find(self, position: int) -> tuple[Segment, int | None]:
-        """The segment of a position, and where it ends (None: it is the newest one); a Problem if there is none."""
+        """The segment of a position, and where it ends (None: it is the newest one); PositionGone if there is none."""
         if not self.files or position < self.start:
-            raise Problem(f"{self._directory}: position {position} is gone, the oldest one left is {self.start}")
+            raise PositionGone(f"{self._directory}: position {position} is gone, the oldest one left is {self.start}")
         index = bisect_right(self.files, position, key=_base)
         segment = self.files[index - 1]
         if index == len(self.files):
@@ -116,7 +115,7 @@ class LogReader:
         following = self.files[index]
         end = segment_end(segment, following)
         if position >= end:
-            raise Damage.missing(self._directory, end, following.base)
+            raise LogDamaged.missing(self._directory, end, following.base)
         return segment, end
 
     def _at_or_behind(self, position: int) -> int:

@@ -21,6 +21,8 @@ from typing import NamedTuple
 from google_crc32c import extend as extend_crc
 from google_crc32c import value as crc_of
 
+from heliograph.log.errors import BadRecord
+
 RECORD_HEADER = struct.Struct("<IIBBHIIQQ")
 _AFTER_CRC = struct.Struct("<IBBHIIQQ")
 _CRC = struct.Struct("<I")
@@ -36,14 +38,6 @@ BATCH = 0
 """The kind of record that starts a batch. A batch is written only when all before it is as safe as it will be."""
 SYNCED = 1
 """Flag of a batch: everything before it had been forced to the disk."""
-
-
-class BadRecord(Exception):
-    """The bytes at a position are no record: the reason why."""
-
-    def __init__(self, position: int, why: str) -> None:
-        super().__init__(why)
-        self.position = position
 
 
 class Record(NamedTuple):

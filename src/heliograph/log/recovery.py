@@ -1,11 +1,13 @@
 """Finding the end of a log that may not have been closed properly.
 
-A server writes in batches, and the first byte of each only after the one before is on the disk. When it is killed, or
-the power goes, the last batch may be there in part, in any part: the disk does not write in order. None of it has been
-acknowledged, so all from the first bad record on is cut off: a *torn tail*.
-
-A bad record with a synced batch somewhere behind it is another thing: it was on the disk once, its messages may have
-been acknowledged, and now it is gone. That is *damage*. It is reported with its place and never cut off or skipped.
+Theory of operation
+1. A server writes batches, and writes the first byte of a batch only after the batch before is on the disk. When it is
+   killed, or the power fails, the last batch may be there in part, in any part: the disk does not write in order.
+   Nothing of it has been acknowledged. So everything from the first bad record on is cut off: a *torn tail*.
+2. Each batch starts with a record that says whether everything before it had been forced (`SYNCED`). A bad record with
+   such a batch somewhere behind it was on the disk once, and its messages may have been acknowledged. That is *damage*:
+   it is reported with its place, and never cut off or skipped.
+3. Only the newest segment can have a torn tail. Older ones are checked when they are read.
 """
 
 from collections.abc import Callable, Iterable
@@ -15,10 +17,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import BinaryIO
 
-from heliograph.errors import Problem
-from heliograph.log.record import ALIGNMENT, BATCH, HEADER_SIZE, SYNCED, BadRecord, Record, padded, read_record
-from heliograph.log.scan import scan
-from heliograph.log.segment import Segment, read_segment, segment_files
+from heliograph.log.errors import BadRecord
+from heliograph.log.record import ALIGNMENT, BATCH, HEADER_SIZE, SYNCED, Record, padded, read_record
+from heliograph.log.segment import Segment, read_segment, scan_records, segment_files
 
 # Length, kind, flags and the two zeros of a record that starts a synced batch, and where in a record they stand.
 _SYNCED_BATCH = HEADER_SIZE.to_bytes(4, "little") + bytes((BATCH, SYNCED, 0, 0))
@@ -26,51 +27,32 @@ _LENGTH_AT = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Torn:
+class TornTail:
     """What was cut off the end of a log."""
 
     path: Path
     position: int
     """Where the log ends now."""
     lost: int
-    """Bytes that followed."""
+    """Bytes that were cut off."""
     why: str
 
     def __str__(self) -> str:
         return f"{self.path}: cut at position {self.position}, {self.lost} bytes of an unfinished batch ({self.why})"
 
 
-class Damage(Problem):
-    """Records that had been safe are no longer readable, from `position` on."""
-
-    def __init__(self, message: str, position: int) -> None:
-        super().__init__(message)
-        self.position = position
-
-    @classmethod
-    def in_segment(cls, segment: Segment, bad: BadRecord) -> "Damage":
-        """A record is not what it was."""
-        place = segment.place(bad.position)
-        return cls(f"{segment.path}: damaged at byte {place} (position {bad.position}): {bad}", bad.position)
-
-    @classmethod
-    def missing(cls, directory: Path, start: int, end: int) -> "Damage":
-        """Positions that somebody needs are in no segment."""
-        return cls(f"{directory}: positions {start} to {end} are missing, no segment has them", start)
-
-
 @dataclass(frozen=True, slots=True)
 class RecoveryResult:
-    """A log as it was found."""
+    """What `recover` found."""
 
     segments: list[Segment]
     end: int
     """Position behind the last good record."""
-    torn: Torn | None
+    torn: TornTail | None
 
 
 def find_segments(directory: Path, known: Iterable[Segment] = ()) -> list[Segment]:
-    """The segments of a log, oldest first; a Problem if one has no proper header. Those `known` are not read again."""
+    """The segments of a log, oldest first; BadSegment if one has no proper header. Those `known` are not read again."""
     by_path = {segment.path: segment for segment in known}
     segments = []
     for path in segment_files(directory):
@@ -83,7 +65,7 @@ def segment_end(segment: Segment, following: Segment) -> int:
     """Where a segment ends that is not the newest one."""
     if following.previous == segment.base:
         return following.base
-    return min(segment.file_end(), following.base)  # the one that was made after it has been deleted
+    return min(segment.file_end(), following.base)  # the segment that followed has been deleted
 
 
 def segment_spans(segments: list[Segment], end: int) -> list[tuple[int, int]]:
@@ -93,27 +75,27 @@ def segment_spans(segments: list[Segment], end: int) -> list[tuple[int, int]]:
 
 
 def recover(segments: list[Segment], on_record: Callable[[Record], None] = lambda record: None) -> RecoveryResult:
-    """Go through the newest segment and find where the log ends; Damage if that is in the middle of what was safe."""
+    """Go through the newest segment and find where the log ends; LogDamaged if what was safe goes on behind that."""
     if not segments:
         return RecoveryResult([], 0, None)
     last = segments[-1]
     file_end = last.file_end()
     with last.path.open("rb") as file:
         try:
-            for record in scan(file.fileno(), last, last.base, file_end):
+            for record in scan_records(file.fileno(), last, last.base, file_end):
                 on_record(record)
         except BadRecord as bad:
             return RecoveryResult(segments, bad.position, _judge(last, file, bad))
     return RecoveryResult(segments, padded(file_end), None)
 
 
-def _judge(segment: Segment, file: BinaryIO, bad: BadRecord) -> Torn | None:
-    """What a bad record in the newest segment is: Damage, a torn tail, or None if there is nothing to lose."""
+def _judge(segment: Segment, file: BinaryIO, bad: BadRecord) -> TornTail | None:
+    """What a bad record in the newest segment is: LogDamaged, a torn tail, or None if there is nothing to lose."""
     file.seek(segment.place(bad.position))
     left = file.read()
     if _synced_batch_behind(left, bad.position):
-        raise Damage.in_segment(segment, bad) from None
-    return Torn(segment.path, bad.position, len(left), str(bad)) if left.strip(b"\0") else None
+        raise segment.damaged(bad) from None
+    return TornTail(segment.path, bad.position, len(left), str(bad)) if left.strip(b"\0") else None
 
 
 def _synced_batch_behind(data: bytes, position: int) -> bool:

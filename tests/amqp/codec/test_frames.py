@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from heliograph.amqp.codec.composite import resolve
 from heliograph.amqp.codec.decoding import decode
+from heliograph.amqp.codec.frames import SHORT_TRANSFER, decode_transfer
 from heliograph.amqp.codec.performatives import Accepted, Transfer
-from heliograph.amqp.codec.short_forms import SHORT_TRANSFER, decode_transfer
 
 uints = st.integers(0, 2**32 - 1) | st.integers(0, 300)
 flags = st.sampled_from([None, True, False])

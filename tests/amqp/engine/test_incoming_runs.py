@@ -11,11 +11,9 @@ from amqp.strategies import composites, outcomes, quick
 from heliograph.amqp import Attached, Link, Options, Receiver, Session, TransactionalState
 from heliograph.amqp.codec.composite import Fields, resolve
 from heliograph.amqp.codec.decoding import decode
-from heliograph.amqp.codec.frames import amqp_frame
+from heliograph.amqp.codec.frames import amqp_frame, decode_flow
 from heliograph.amqp.codec.performatives import Begin, Disposition, Flow, Open, Transfer
-from heliograph.amqp.engine.flowing import decode_flow
-from heliograph.amqp.engine.shapes import Shapes
-from heliograph.amqp.engine.transfer_runs import TransferShape
+from heliograph.amqp.engine.incoming_runs import Shapes, TransferShape
 from heliograph.amqp.errors import ProtocolError
 
 

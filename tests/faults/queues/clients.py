@@ -11,7 +11,7 @@ from faults.durable_clients import LONG
 from faults.queues.history import Fate, Put
 from faults.queues.world import Notes, Numbers, World, body_of, colour_of, is_topic
 from heliograph.client import Destination, Message, Producer, Queue, Session, Topic, connect
-from heliograph.client.problems import MessagingProblem, TransactionInDoubt, TransactionRolledBack
+from heliograph.client.errors import MessagingProblem, TransactionInDoubt, TransactionRolledBack
 
 MOMENT = 0.02
 """Seconds between two looks at a server that is down, or for messages where there are none."""

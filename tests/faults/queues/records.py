@@ -7,9 +7,9 @@ from faults.queues.history import Key, Records
 from faults.queues.world import BACKED_OUT, read
 from heliograph.amqp.messages.message import Value, decode_message
 from heliograph.broker.storage import record_kinds as facts
-from heliograph.log import kinds
-from heliograph.log.cursor_table import ACK
+from heliograph.log import log_kinds
 from heliograph.log.group import records_in
+from heliograph.log.log_kinds import ACK
 from heliograph.log.messages import receivers_of
 from heliograph.log.queue_messages import decode_queue_messages
 from heliograph.log.reader import LogReader
@@ -25,7 +25,7 @@ def read_records(directory: Path) -> Records | None:
         reading = _Reading()
         for whole in reader.records(0):
             for record in records_in(whole):
-                if record.flags & kinds.COPY:
+                if record.flags & log_kinds.COPY:
                     return None
                 reading.take(record, whole.position)
         return reading.records()
@@ -42,9 +42,9 @@ class _Reading:
         self._done: dict[tuple[int, int], int] = {}
 
     def take(self, record: Record, position: int) -> None:
-        if record.kind == kinds.MESSAGES:
+        if record.kind == log_kinds.MESSAGES:
             self._take_messages(record, position)
-        elif record.kind == kinds.ACKS:
+        elif record.kind == log_kinds.ACKS:
             for cursor, lo, count in ACK.iter_unpack(record.body):
                 for offset in range(lo, lo + count):
                     self._done.setdefault((cursor, offset), position)

@@ -10,7 +10,7 @@ from flow.formats.modelled import Modelled, build
 from heliograph.flow.formats.catalogue import Catalogue
 from heliograph.flow.formats.model import Models
 from heliograph.flow.tree import Element, Part, Text
-from heliograph.lab.flows.mt543 import mt543
+from heliograph.lab.flows.messages import mt543
 
 CATALOGUE = Catalogue()
 

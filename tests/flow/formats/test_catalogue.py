@@ -4,7 +4,7 @@ import pytest
 
 from heliograph.errors import Problem
 from heliograph.flow.formats import Catalogue, FormatProblem
-from heliograph.flow.formats.blob import Blob
+from heliograph.flow.formats.catalogue import Blob
 from heliograph.flow.tree import Format, Part, Text
 
 

@@ -43,7 +43,7 @@ def desk(url):
 @pytest.fixture
 def flow(tmp_path, url, monkeypatch):
     """Runs a flow while the block lasts: `with flow(nodes, connections): ...`."""
-    monkeypatch.setattr("heliograph.flow.inline.taking.WAIT", 0.02)  # so that it stops quickly
+    monkeypatch.setattr("heliograph.flow.inline.queue_input.WAIT", 0.02)  # so that it stops quickly
     monkeypatch.setattr("heliograph.flow.inline.http_input.WAIT", 0.02)
 
     @contextmanager

@@ -174,7 +174,7 @@ def test_a_time_out_that_cannot_be_sent_is_tried_again(flow, desk):
 
 # Kills
 
-COMMIT = "heliograph.flow.inline.units.Units._commit_messages"
+COMMIT = "heliograph.flow.inline.units_of_work.UnitsOfWork._commit_messages"
 """When this is called, the store is committed, and the messages are not."""
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.client import encoded
-from heliograph.client.problems import MessageFormat
+from heliograph.client.errors import MessageFormat
 from heliograph.flow.engine.outcome import DeadLetter, Publish, Put
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.inline.conversion import ServerEnvelope, payload_of

@@ -7,7 +7,7 @@ import pytest
 from heliograph.errors import Problem
 from heliograph.flow.engine.outcome import WriteFile
 from heliograph.flow.inline.file_input import delimiter_of, records
-from heliograph.flow.inline.files_out import write_file
+from heliograph.flow.inline.file_output import write_file
 
 CHECK = """
 def process(message):

@@ -11,7 +11,7 @@ from flow_hands import CONFIG, Desk, free_port, queues, soon
 from flow_process import write_flow
 from heliograph.client.management import management
 from heliograph.errors import Problem
-from heliograph.flow.inline import groups
+from heliograph.flow.inline import execution_groups
 from heliograph.flow.loading.flow_loading import load_flow
 from running import servers
 
@@ -125,12 +125,12 @@ def test_execution_groups_share_the_work_and_one_that_dies_is_started_again(flow
 
 
 def test_a_group_that_dies_at_once_again_and_again_is_given_up(tmp_path, url, monkeypatch):
-    monkeypatch.setattr(groups, "_MOST_DEATHS", 2)
-    monkeypatch.setattr(groups, "_FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(execution_groups, "_MOST_DEATHS", 2)
+    monkeypatch.setattr(execution_groups, "_FIRST_PAUSE", 0.01)
     deadly = "import multiprocessing, os\nif multiprocessing.parent_process():\n    os._exit(7)\n"
     nodes = NODES + "\nkill: {type: Python, file: kill.py}"
     files = {"kill.py": deadly + "def process(message):\n    return message\n"}
     wires = "in.out -> kill\nkill.out -> out"
     folder = write_flow(tmp_path / "deadly", nodes, wires, "execution_groups: 2", files)
     with pytest.raises(Problem, match=r"died 2 times in a row.*exit status 7"):
-        groups.run_groups(load_flow(folder), state=tmp_path, stop=threading.Event(), server=url)
+        execution_groups.run_execution_groups(load_flow(folder), state=tmp_path, stop=threading.Event(), server=url)

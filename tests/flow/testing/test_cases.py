@@ -7,7 +7,7 @@ import pytest
 from heliograph.errors import Problem
 from heliograph.flow.definition import DefinitionProblem
 from heliograph.flow.testing import Report, run_tests
-from heliograph.flow.testing.tables import statements
+from heliograph.flow.testing.flow_under_test import statements
 from small_flows import write_flow
 
 FLOW = """flow: test

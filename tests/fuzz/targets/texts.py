@@ -97,7 +97,7 @@ class Esql(_Text):
         folders = (
             PROJECT / "tests/flow/language/esql/corpus",
             PROJECT / "examples",
-            PROJECT / "src/heliograph/cli/flow_templates",
+            PROJECT / "src/heliograph/cli/flow/templates",
         )
         return [path.read_bytes() for folder in folders for path in sorted(folder.rglob("*.esql"))]
 

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Self
 
-from heliograph.lab.load.mqtt.acks import PUBACK, PUBCOMP, PUBREC, PUBREL
+from heliograph.lab.load.mqtt.acknowledgements import PUBACK, PUBCOMP, PUBREC, PUBREL
 from heliograph.mqtt import packet_bounds
 
 # Given the number of a message at this broker and its packet: the packets to deliver instead.

@@ -5,13 +5,14 @@ import json
 import pytest
 
 from heliograph.cli.main import main
-from heliograph.lab.bench import report
+from heliograph.lab import machine
+from heliograph.lab.bench import bench_report
 from heliograph.lab.bench.backlog import Backlog
-from heliograph.lab.bench.case import Outcome
-from heliograph.lab.bench.idle import Idle
-from heliograph.lab.bench.rounds import Row, Run
+from heliograph.lab.bench.bench_case import Outcome
+from heliograph.lab.bench.bench_rounds import Row, Run
+from heliograph.lab.bench.connections import Idle
 from heliograph.lab.bench.throughput import Throughput
-from heliograph.lab.probes.meter import Reading
+from heliograph.lab.probes.broker_meter import Reading
 from heliograph.lab.targets.mosquitto import Mosquitto
 
 CASE = Throughput(name="qos0", about="", goal=50)
@@ -37,96 +38,96 @@ def row(target: str, *outcomes: Outcome | str, case=CASE) -> Row:
 
 
 def test_the_median_round_is_shown_and_losses_of_all_rounds():
-    line = report.lines([row("heliograph", outcome(9.0), outcome(1.0, lost=7), outcome(2.0, duplicates=3))])[0]
+    line = bench_report.lines([row("heliograph", outcome(9.0), outcome(1.0, lost=7), outcome(2.0, duplicates=3))])[0]
     assert line.split() == ["qos0", "heliograph", "1k", "1k", "2", "7", "3", "25%"]
 
 
 def test_a_peer_has_the_ratio_of_its_cpu_to_ours():
-    _, peer = report.lines([row("heliograph", outcome(0.5)), row("mosquitto", outcome(10.0))])
+    _, peer = bench_report.lines([row("heliograph", outcome(0.5)), row("mosquitto", outcome(10.0))])
     assert peer.split() == ["mosquitto", "1k", "1k", "10", "20x", "0", "0", "25%"]
 
 
 def test_a_goal_missed_is_listed_with_what_was_wanted():
     rows = [row("heliograph", outcome(0.5)), row("mosquitto", outcome(10.0))]
-    assert report.shortfalls(rows) == ["qos0: 20x the CPU efficiency of mosquitto, wanted 50x"]
-    assert report.failures(rows) == []
+    assert bench_report.shortfalls(rows) == ["qos0: 20x the CPU efficiency of mosquitto, wanted 50x"]
+    assert bench_report.failures(rows) == []
 
 
 def test_a_goal_met_is_not():
-    assert report.shortfalls([row("heliograph", outcome(0.1)), row("mosquitto", outcome(10.0))]) == []
+    assert bench_report.shortfalls([row("heliograph", outcome(0.1)), row("mosquitto", outcome(10.0))]) == []
 
 
 def test_goals_met_are_listed_with_what_was_wanted():
     rows = [row("heliograph", outcome(0.1)), row("mosquitto", outcome(10.0))]
-    assert report.successes(rows) == ["qos0: 100x the CPU efficiency of mosquitto, wanted 50x"]
+    assert bench_report.successes(rows) == ["qos0: 100x the CPU efficiency of mosquitto, wanted 50x"]
 
 
 def test_a_case_in_which_messages_are_lost_meets_no_goal():
     rows = [row("heliograph", outcome(0.1, lost=1)), row("mosquitto", outcome(10.0))]
-    assert report.successes(rows) == []
+    assert bench_report.successes(rows) == []
 
 
 def test_the_rate_on_disk_is_compared_round_by_round_with_the_one_in_memory():
     ours = row("heliograph", at_rate(50), at_rate(10), at_rate(30), case=DURABLE)
     hasty = row("heliograph-memory", at_rate(100), at_rate(40), at_rate(50), case=DURABLE)
-    assert report.share([ours, hasty]) == 0.5
-    assert report.successes([ours, hasty]) == ["durable: 50% of heliograph-memory's rate, wanted 50%"]
-    assert "50% of heliograph-memory's rate" in report.lines([ours, hasty])[0]
+    assert bench_report.share([ours, hasty]) == 0.5
+    assert bench_report.successes([ours, hasty]) == ["durable: 50% of heliograph-memory's rate, wanted 50%"]
+    assert "50% of heliograph-memory's rate" in bench_report.lines([ours, hasty])[0]
 
 
 def test_a_share_that_is_too_small_is_a_shortfall():
     rows = [row("heliograph", at_rate(49), case=DURABLE), row("heliograph-memory", at_rate(100), case=DURABLE)]
-    assert report.shortfalls(rows) == ["durable: 49% of heliograph-memory's rate, wanted 50%"]
+    assert bench_report.shortfalls(rows) == ["durable: 49% of heliograph-memory's rate, wanted 50%"]
 
 
 def test_a_durable_case_in_which_nothing_was_written_meets_no_goal():
     rows = [row("heliograph", outcome(1.0), case=DURABLE), row("heliograph-memory", at_rate(1), case=DURABLE)]
-    assert report.successes(rows) == []
-    assert report.shortfalls(rows) == [
+    assert bench_report.successes(rows) == []
+    assert bench_report.shortfalls(rows) == [
         "durable: nothing was seen to be written to a disk, so nothing durable was measured"
     ]
 
 
 def test_what_goes_wrong_without_waiting_for_the_disk_is_our_failure_too():
     rows = [row("heliograph", at_rate(1), case=DURABLE), row("heliograph-memory", "it went away", case=DURABLE)]
-    assert report.failures(rows) == ["durable (heliograph-memory): failed: it went away"]
+    assert bench_report.failures(rows) == ["durable (heliograph-memory): failed: it went away"]
 
 
 def test_messages_out_of_order_are_our_failure():
     rows = [row("heliograph", outcome(0.1, late=2))]
-    assert report.failures(rows) == ["qos0: 0 lost, 0 twice, 0 strange packets, 2 out of order"]
+    assert bench_report.failures(rows) == ["qos0: 0 lost, 0 twice, 0 strange packets, 2 out of order"]
 
 
 def test_a_goal_for_many_messages_says_when_there_were_fewer():
     case = Backlog(name="backlog", about="", messages=1000, most={"MB resident": 200})
     rows = [row("heliograph", outcome(1.0, figures={"messages": 10, "MB resident": 50}), case=case)]
-    assert report.successes(rows) == ["backlog: 50 MB resident, wanted 200 at most (with 10 of 1000 messages)"]
+    assert bench_report.successes(rows) == ["backlog: 50 MB resident, wanted 200 at most (with 10 of 1000 messages)"]
 
 
 def test_a_disk_in_memory_is_called_that():
-    assert "in memory" in report.disk_line({"folder": "/t", "filesystem": "tmpfs", "sync_ms": 0.0})
-    assert "in memory" not in report.disk_line({"folder": "/t", "filesystem": "ext4", "sync_ms": 1.0})
+    assert "in memory" in machine.disk_line({"folder": "/t", "filesystem": "tmpfs", "sync_ms": 0.0})
+    assert "in memory" not in machine.disk_line({"folder": "/t", "filesystem": "ext4", "sync_ms": 1.0})
 
 
 def test_figures_have_goals_of_their_own():
     case = Idle(name="idle", about="", connections=10, most={"KB/connection": 4})
     rows = [row("heliograph", outcome(1.0, figures={"KB/connection": 5.5}), case=case)]
-    assert report.shortfalls(rows) == ["idle: 5.5 KB/connection, wanted 4 at most"]
+    assert bench_report.shortfalls(rows) == ["idle: 5.5 KB/connection, wanted 4 at most"]
 
 
 def test_our_failures_and_losses_are_listed_first():
     rows = [row("heliograph", outcome(0.1, lost=2), "it went away"), row("mosquitto", outcome(10.0, lost=9))]
-    assert report.failures(rows) == ["qos0: failed: it went away", "qos0: 2 lost, 0 twice, 0 strange packets"]
+    assert bench_report.failures(rows) == ["qos0: failed: it went away", "qos0: 2 lost, 0 twice, 0 strange packets"]
 
 
 def test_a_target_that_never_succeeded_says_why():
-    assert "failed: no such luck" in report.lines([row("heliograph", "no such luck")])[0]
+    assert "failed: no such luck" in bench_report.lines([row("heliograph", "no such luck")])[0]
 
 
 def test_markdown_is_a_table():
-    text = report.markdown([[row("heliograph", outcome(0.5)), row("mosquitto", outcome(10.0))]])
+    text = bench_report.markdown([[row("heliograph", outcome(0.5)), row("mosquitto", outcome(10.0))]])
     head, rule, first, second, *_ = text.splitlines()
-    assert {line.count("|") for line in (head, rule, first, second)} == {len(report.COLUMNS) + 1}
+    assert {line.count("|") for line in (head, rule, first, second)} == {len(bench_report.TABLE.columns) + 1}
     assert second == "|  | mosquitto | 1k | 1k | 10 | 20x | 0 | 0 | 25% |  |"
 
 

@@ -7,20 +7,18 @@ from pathlib import Path
 import pytest
 
 import heliograph
-from heliograph.lab.bench import rounds
-from heliograph.lab.bench.backlog import Backlog
-from heliograph.lab.bench.case import Effort, Site
-from heliograph.lab.bench.recovery import Recovery
+from heliograph.lab.bench import bench_rounds
+from heliograph.lab.bench.backlog import Backlog, Recovery
+from heliograph.lab.bench.bench_case import Effort, Site
 from heliograph.lab.bench.throughput import Throughput
-from heliograph.lab.disk import filesystem, occupied, work_folder
 from heliograph.lab.load.client_loop import ClientLoop, give_up
-from heliograph.lab.load.mqtt.client_group import MqttClientGroup
+from heliograph.lab.load.mqtt.client import MqttClientGroup
 from heliograph.lab.load.mqtt.connection import MqttConnection
 from heliograph.lab.load.plan import Group, Plan
-from heliograph.lab.machine import Cores
+from heliograph.lab.machine import Cores, filesystem, occupied, work_folder
+from heliograph.lab.targets.broker_process import running
 from heliograph.lab.targets.heliograph_server import Heliograph, HeliographMemory
 from heliograph.lab.targets.mosquitto import Mosquitto
-from heliograph.lab.targets.running import running
 from heliograph.lab.targets.target import Listener, Setup
 
 EFFORT = Effort(0.1, 1, 120)
@@ -98,9 +96,9 @@ def test_mosquitto_stores_in_durable_cases_only(durable, line, tmp_path):
 
 
 def test_ours_in_memory_is_measured_where_it_is_compared(monkeypatch):
-    monkeypatch.setattr(rounds, "_run", lambda *_: rounds.Run(1, None, "not measured here"))
+    monkeypatch.setattr(bench_rounds, "_run", lambda *_: bench_rounds.Run(1, None, "not measured here"))
     cases = [Throughput(name="plain", about=""), Throughput(name="durable", about="", durable=True, share=0.5)]
-    done = rounds.measure(cases, [Heliograph(), HeliographMemory()], EFFORT, Cores(), lambda _: None)
+    done = bench_rounds.measure(cases, [Heliograph(), HeliographMemory()], EFFORT, Cores(), lambda _: None)
     assert [[row.target for row in rows] for rows in done] == [["heliograph"], ["heliograph", "heliograph-memory"]]
 
 

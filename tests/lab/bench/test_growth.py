@@ -4,11 +4,11 @@ from xml.etree import ElementTree
 
 import pytest
 
-from heliograph.lab.bench.case import Case, Effort, Site
+from heliograph.lab.bench.bench_case import Case, Effort, Site
 from heliograph.lab.bench.growth import GROWTH, Depth, Queues, RetainedMessages, Sessions, Subscriptions, topic
 from heliograph.lab.bench.growth_chart import growth_chart, standing_alone
+from heliograph.lab.targets.broker_process import running
 from heliograph.lab.targets.heliograph_server import Heliograph
-from heliograph.lab.targets.running import running
 from paho_client import V311, PahoClient
 
 EFFORT = Effort(0.1, 1, 10)

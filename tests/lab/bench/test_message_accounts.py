@@ -5,14 +5,13 @@ import os
 import pytest
 
 from heliograph.lab.bench import closed_loop
-from heliograph.lab.bench.case import Case, Effort, Outcome, Site
-from heliograph.lab.bench.idle import AT_ONCE, Idle
+from heliograph.lab.bench.bench_case import Case, Effort, Outcome, Site
+from heliograph.lab.bench.connections import AT_ONCE, Idle, Visits
 from heliograph.lab.bench.latency import Latency
 from heliograph.lab.bench.throughput import Throughput
-from heliograph.lab.bench.visits import Visits
+from heliograph.lab.errors import BrokerGone
 from heliograph.lab.load import Address
-from heliograph.lab.network import BrokerGone
-from heliograph.lab.probes.meter import Meter
+from heliograph.lab.probes.broker_meter import Meter
 from lab.bench.scripted_broker import Script, ScriptedBroker, faithful
 
 ONE_TO_ONE = [Throughput(name=f"qos{qos}", about="", qos=qos, window=40) for qos in (0, 1, 2)]

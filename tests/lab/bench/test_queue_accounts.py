@@ -5,12 +5,11 @@ import os
 import pytest
 
 from heliograph.lab.bench import closed_loop
-from heliograph.lab.bench.case import Case, Effort, Outcome, Site
-from heliograph.lab.bench.queue_throughput import PutGet, TopicFanOut
-from heliograph.lab.bench.round_trips import RoundTrips
-from heliograph.lab.load import Address, header
-from heliograph.lab.probes.meter import Meter
-from heliograph.lab.targets.layout import Door
+from heliograph.lab.bench.bench_case import Case, Effort, Outcome, Site
+from heliograph.lab.bench.queue_cases import PutGet, RoundTrips, TopicFanOut
+from heliograph.lab.load import Address, payloads
+from heliograph.lab.probes.broker_meter import Meter
+from heliograph.lab.targets.requirements import Door
 from lab.bench.scripted_queues import Script, ScriptedQueues, faithful
 
 ONE_TO_ONE = PutGet(name="put-get", about="", window=40)
@@ -95,7 +94,7 @@ def test_a_loss_in_fan_out_counts_for_every_subscription():
 
 def test_what_another_one_has_put_is_strange():
     def rename(number: int, payload: bytes) -> list[bytes]:
-        sender = len(payload) - ONE_TO_ONE.size + header.FIELDS["sender"]
+        sender = len(payload) - ONE_TO_ONE.size + payloads.FIELDS["sender"]
         return [payload[:sender] + b"\x07\x00\x00\x00" + payload[sender + 4 :]] if number == 3 else [payload]
 
     assert accounts(measure(ONE_TO_ONE, rename)) == (1, 0, 1)

@@ -3,13 +3,13 @@
 import pytest
 
 from heliograph.lab.bench.queue_clients import QueueSender, clients_of
-from heliograph.lab.load import Group, Payload, Plan, header
-from heliograph.lab.load.amqp.client_group import AmqpClientGroup
+from heliograph.lab.load import Group, Payload, Plan, payloads
+from heliograph.lab.load.amqp.client import AmqpClientGroup
 from heliograph.lab.load.client_loop import ClientLoop, give_up
-from heliograph.lab.network import HOST
+from heliograph.lab.machine import HOST
+from heliograph.lab.targets.broker_process import running
 from heliograph.lab.targets.heliograph_server import Heliograph
-from heliograph.lab.targets.layout import Layout
-from heliograph.lab.targets.running import running
+from heliograph.lab.targets.requirements import Layout
 
 proton_utils = pytest.importorskip("proton.utils", reason="python-qpid-proton is missing: install the 'dev' extra")
 
@@ -43,7 +43,7 @@ def test_proton_gets_what_was_put(size):
             receiver.accept()
             body = bytes(message.body)
             assert len(body) == size
-            assert header.HEADER.unpack_from(body)[:4] == (header.MAGIC, 0, 0, sequence)
+            assert payloads.HEADER.unpack_from(body)[:4] == (payloads.MAGIC, 0, 0, sequence)
             assert message.durable
             assert message.properties == {"colour": "c0"}
         proton.close()

@@ -4,7 +4,7 @@ import csv
 from pathlib import Path
 
 from heliograph.lab.bench import soak
-from heliograph.lab.bench.flatness import MB, Record, Sample, growths
+from heliograph.lab.bench.soak_samples import MB, Record, Sample, growths
 from heliograph.lab.targets.heliograph_server import Heliograph
 from heliograph.lab.targets.target import Setup
 

@@ -7,12 +7,11 @@ import pytest
 
 from heliograph.errors import Problem
 from heliograph.flow.engine.outcome import Put
-from heliograph.lab.flows.cases import OUTPUT, REPLIES, REQUESTS, Storage, cases
-from heliograph.lab.flows.folders import definition_of
+from heliograph.lab.flows.flow_cases import OUTPUT, REPLIES, REQUESTS, Storage, cases, definition_of
+from heliograph.lab.flows.flow_rows import chosen_cases, rows_of
 from heliograph.lab.flows.in_memory import batch, body_of, can_run, check, measure, ready
 from heliograph.lab.flows.lxml_baseline import SAME_WORK, parse_and_write
-from heliograph.lab.flows.published import published_rows
-from heliograph.lab.flows.rows import chosen_cases, rows_of
+from heliograph.lab.flows.published_rows import published_rows
 
 SIZES = {row.section: row.size for row in reversed(published_rows())}
 ALL = {f"{case.section} {case.name}": case for case in cases()}

@@ -5,12 +5,12 @@ import json
 import pytest
 
 from heliograph.cli.main import main
-from heliograph.lab.flows.cases import cases
 from heliograph.lab.flows.end_to_end import EndToEnd, how_many
+from heliograph.lab.flows.flow_bench import as_data, as_markdown, header, line, shortfalls
+from heliograph.lab.flows.flow_cases import cases
+from heliograph.lab.flows.flow_rows import Row
 from heliograph.lab.flows.in_memory import InMemory
-from heliograph.lab.flows.published import Published, published_rows
-from heliograph.lab.flows.report import as_data, header, line, markdown, shortfalls
-from heliograph.lab.flows.rows import Row
+from heliograph.lab.flows.published_rows import Published, published_rows
 
 
 def published(section):
@@ -69,7 +69,7 @@ def test_what_falls_short_is_listed(measured, said):
 
 
 def test_the_table_is_there_as_markdown():
-    first, rules, only, *_ = markdown([row("10.1", 54540.0)]).splitlines()
+    first, rules, only, *_ = as_markdown([row("10.1", 54540.0)]).splitlines()
     assert first.count("|") == rules.count("|") == only.count("|") == 15
     assert "| 54540 | 20x |" in only
 

@@ -7,8 +7,8 @@ import pytest
 from heliograph.cli.main import main
 from heliograph.lab.flows import node_red
 from heliograph.lab.flows.end_to_end import EndToEnd
-from heliograph.lab.flows.peers import OURS, PEER, PeerRow
-from heliograph.lab.flows.report import peer_lines
+from heliograph.lab.flows.flow_bench import peer_lines
+from heliograph.lab.flows.node_red import OURS, PEER, PeerRow
 
 
 @pytest.mark.parametrize("name", node_red.PROGRAMS)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from heliograph.lab.flows.cases import cases
-from heliograph.lab.flows.published import published_rows
+from heliograph.lab.flows.flow_cases import cases
+from heliograph.lab.flows.published_rows import published_rows
 
 PROCESSORS = 4
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import count
 from typing import Self
 
-from heliograph.lab.load import header
+from heliograph.lab.load import payloads
 from heliograph.mqtt import (
     ConnAck,
     Connect,
@@ -150,7 +150,7 @@ class ScriptedBroker:
             self._say(fd, PubRel(packet.packet_id))
 
     def _publish(self, packet: Publish) -> None:
-        _, _, sender, sequence, _, _ = header.HEADER.unpack_from(packet.payload)
+        _, _, sender, sequence, _, _ = payloads.HEADER.unpack_from(packet.payload)
         self.received[sender] += 1
         for later in self._script(sender, sequence):
             if later:
@@ -179,9 +179,9 @@ class ScriptedBroker:
         return plain
 
     def _deliver(self, packet: Publish) -> None:
-        magic, group, sender, sequence, due, sent = header.HEADER.unpack_from(packet.payload)
-        mark = header.HEADER.pack(magic, group, sender, sequence, due, max(0, sent - self._age))
-        payload = mark + packet.payload[header.SIZE :]
+        magic, group, sender, sequence, due, sent = payloads.HEADER.unpack_from(packet.payload)
+        mark = payloads.HEADER.pack(magic, group, sender, sequence, due, max(0, sent - self._age))
+        payload = mark + packet.payload[payloads.HEADER_SIZE :]
         for fd in self._receivers(packet.topic):
             self._ids[fd] = self._ids.get(fd, 0) % 65535 + 1
             self._say(fd, replace(packet, payload=payload, packet_id=self._ids[fd] if packet.qos else 0))

@@ -24,10 +24,9 @@ from heliograph.amqp import (
 )
 from heliograph.amqp.messages.message import Data, Message, decode_message, encode_message
 from heliograph.errors import Problem
-from heliograph.lab.load import Address, Group, Plan, group_from, header
-from heliograph.lab.load.amqp.client import AmqpLoadClient
-from heliograph.lab.load.amqp.client_group import AmqpClientGroup
-from heliograph.lab.load.amqp.in_flight import AmqpInFlight
+from heliograph.lab.load import Address, Group, Plan, group_from, payloads
+from heliograph.lab.load.amqp.client import AmqpClientGroup, AmqpLoadClient
+from heliograph.lab.load.amqp.session import AmqpInFlight
 from heliograph.lab.load.link import Link
 
 NOW = 10**15
@@ -106,7 +105,7 @@ class Peers:
 
 
 def message(sender: int, sequence: int, more: int = 0, subject: str | None = None) -> bytes:
-    mark = header.HEADER.pack(header.MAGIC, 0, sender, sequence, NOW - 1000, NOW - 500)
+    mark = payloads.HEADER.pack(payloads.MAGIC, 0, sender, sequence, NOW - 1000, NOW - 500)
     return encode_message(Message(Data(mark + b"." * more), subject=subject))
 
 
@@ -181,8 +180,8 @@ def test_what_is_sent_is_what_the_plan_says(size: int, count: int) -> None:
     assert all(one.durable and one.application_properties == {"name_00": "value_00"} for one in found)
     bodies = [one.body.content for one in found if isinstance(one.body, Data)]
     assert {len(body) for body in bodies} == {size}
-    marks = [header.HEADER.unpack_from(body) for body in bodies]
-    assert marks == [(header.MAGIC, 1, n % 2, n // 2, NOW + n, NOW + 50) for n in range(count)]
+    marks = [payloads.HEADER.unpack_from(body) for body in bodies]
+    assert marks == [(payloads.MAGIC, 1, n % 2, n // 2, NOW + n, NOW + 50) for n in range(count)]
     assert end.outstanding() == count
     assert peers.target is not None
     for delivery in peers.deliveries:  # one by one, as some brokers do

@@ -2,14 +2,14 @@
 
 import pytest
 
-from heliograph.lab.load import Address, Group, LoadOutcome, Plan, run_load, running
+from heliograph.lab.load import Address, Group, LoadOutcome, Plan, load_run, run_load
 from lab.bench.scripted_queues import ScriptedQueues
 
 
 @pytest.fixture(autouse=True)
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the script has dropped is not waited for very long."""
-    monkeypatch.setattr(running, "SILENCE_SECONDS", 0.7)
+    monkeypatch.setattr(load_run, "SILENCE_SECONDS", 0.7)
 
 
 def run(broker: ScriptedQueues, *groups: Group) -> LoadOutcome:

@@ -9,9 +9,9 @@ import pytest
 from certificates import Authority
 from heliograph.errors import Problem
 from heliograph.lab.load import Address, Group, LoadOutcome, Plan, Totals, group_from, run_load
-from heliograph.lab.targets.layout import Layout
+from heliograph.lab.targets.broker_process import running
 from heliograph.lab.targets.rabbitmq import RabbitMQ
-from heliograph.lab.targets.running import running
+from heliograph.lab.targets.requirements import Layout
 from heliograph.server.access.passwords import Cost, PasswordHash
 from running import RunningServer, servers
 

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heliograph.lab.load import Group, Plan
-from heliograph.lab.load.client_group import ClientGroup
-from heliograph.lab.load.load_client import LoadClient, Times
+from heliograph.lab.load.client_group import ClientGroup, LoadClient
+from heliograph.lab.load.schedule import Times
 
 SECOND = 1_000_000_000
 

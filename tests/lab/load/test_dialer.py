@@ -3,10 +3,9 @@
 import select
 
 from heliograph.lab.load import Address, Group, Plan
+from heliograph.lab.load.client_group import LoadClient
 from heliograph.lab.load.dialer import ANSWER_SECONDS, MOST_OPENING, Dialer
-from heliograph.lab.load.load_client import LoadClient
-from heliograph.lab.load.mqtt.client import MqttLoadClient
-from heliograph.lab.load.mqtt.client_group import MqttClientGroup
+from heliograph.lab.load.mqtt.client import MqttClientGroup, MqttLoadClient
 
 SECOND = 1_000_000_000
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from heliograph.lab.load import Address, Control, Group, Interval, LoadOutcome, Plan, run_load, running
+from heliograph.lab.load import Address, Control, Group, Interval, LoadOutcome, Plan, load_run, run_load
 from lab.load.scripted import ScriptedBroker
 
 SECOND = 1_000_000_000
@@ -11,7 +11,7 @@ SECOND = 1_000_000_000
 @pytest.fixture(autouse=True)
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the script has dropped is not waited for very long."""
-    monkeypatch.setattr(running, "SILENCE_SECONDS", 0.7)
+    monkeypatch.setattr(load_run, "SILENCE_SECONDS", 0.7)
 
 
 def run(broker: ScriptedBroker, *groups: Group, seconds: float = 0.6, processes: int = 1) -> LoadOutcome:

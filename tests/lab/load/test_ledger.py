@@ -6,8 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.lab.load.coverage import Coverage, repeated
-from heliograph.lab.load.ledger import Faults, Receiver, Share
+from heliograph.lab.load.ledger import Coverage, Faults, Receiver, Share, repeated
 
 SENDERS = 7
 GROUP = 3

@@ -3,7 +3,7 @@
 import numpy as np
 
 from heliograph.lab.load import Address, Plan, group_from
-from heliograph.lab.load.expectation import Expectation
+from heliograph.lab.load.accounts import Expectation
 
 
 def test_nobody_expects_what_goes_to_another_queue_manager() -> None:

@@ -7,10 +7,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.lab.load import Address, Group, Plan, header
+from heliograph.lab.load import Address, Group, Plan, payloads
 from heliograph.lab.load.link import Link
-from heliograph.lab.load.mqtt.client import MqttLoadClient
-from heliograph.lab.load.mqtt.client_group import MqttClientGroup
+from heliograph.lab.load.mqtt.client import MqttClientGroup, MqttLoadClient
 from heliograph.mqtt import ConnAck, PubAck, Publish, PubRel, SubAck, decode, encode, packet_bounds
 
 NOW = 10**15
@@ -80,7 +79,7 @@ def test_deliveries_are_counted_and_acknowledged_however_they_are_cut(
         for step in range(repeats):
             packet_id += 1
             sent.append((sender, sequence + step))
-            mark = header.HEADER.pack(header.MAGIC, 0, sender, sequence + step, NOW - 1000, NOW - 500)
+            mark = payloads.HEADER.pack(payloads.MAGIC, 0, sender, sequence + step, NOW - 1000, NOW - 500)
             data += encode(Publish(topic, mark + b"." * more, qos, packet_id=packet_id if qos else 0), 5)
     at, turn, kept = 0, 0, b""
     while at < len(data):

@@ -7,7 +7,7 @@ import pytest
 
 from heliograph.errors import Problem
 from heliograph.lab.load import Address, Group, Member, Payload, Plan, Step, Will, group_from
-from heliograph.lab.load.expectation import Expectation
+from heliograph.lab.load.accounts import Expectation
 from heliograph.lab.load.plan import Plan as SamePlan
 
 PLAN = Plan(

@@ -98,7 +98,7 @@ def test_what_comes_twice_and_what_is_nobodys_is_told(qos, publishers):
 
 
 def test_a_queue_with_one_consumer_is_one_stream_and_one_with_several_is_shared():
-    from heliograph.lab.load.amqp.client_group import AmqpClientGroup
+    from heliograph.lab.load.amqp.client import AmqpClientGroup
 
     alone = Group("alone", "consume", 2, protocol="amqp", filters=("queue://own.{client}",), qos=1)
     several = Group("several", "consume", 2, protocol="amqp", filters=("queue://one",), qos=1)
@@ -110,7 +110,7 @@ def test_a_queue_with_one_consumer_is_one_stream_and_one_with_several_is_shared(
 
 
 def test_of_a_run_only_those_that_are_ours_count():
-    from heliograph.lab.load.amqp.client_group import AmqpClientGroup
+    from heliograph.lab.load.amqp.client import AmqpClientGroup
 
     putting = Group("putting", "publish", 1, protocol="amqp", destination="queue://q", qos=1)
     getting = Group("getting", "consume", 1, protocol="amqp", filters=("queue://q",), qos=1)

@@ -1,6 +1,6 @@
 """What is missing and what came twice, from sequence numbers that wrap."""
 
-from heliograph.lab.load.sequence import SequenceTracker
+from heliograph.lab.load.mqtt.packet_cycle import SequenceTracker
 
 
 def take(*sequences: int) -> SequenceTracker:

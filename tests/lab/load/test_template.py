@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.lab.load import Group, Payload, header
+from heliograph.lab.load import Group, Payload, payloads
 from heliograph.lab.load.mqtt.received_runs import form_of, run_of
 from heliograph.lab.load.mqtt.template import MqttTemplate
 from heliograph.lab.load.naming import expand, topics_of
@@ -37,7 +37,7 @@ def plainly(group: Group, client: int, number: int, due: int, now: int, packet_i
     tails = tails_of(group.payload, 1)
     topic = number % group.topics
     sender = client * group.topics + topic
-    mark = header.HEADER.pack(header.MAGIC, 5, sender, number // group.topics, due, now)
+    mark = payloads.HEADER.pack(payloads.MAGIC, 5, sender, number // group.topics, due, now)
     properties = Properties()
     if group.role == "request":
         properties["response_topic"] = expand(group.reply, group, client)
@@ -75,7 +75,7 @@ def read_back(data: bytes, group: Group, client: int, count: int, due: np.ndarra
         assert form is not None
         rows = run_of(memoryview(data), at, form)
         if rows is None:
-            values = [header.HEADER.unpack_from(data, at + form.payload_at)[2:5]]
+            values = [payloads.HEADER.unpack_from(data, at + form.payload_at)[2:5]]
             at += form.stride
         else:
             values = [(row["sender"], row["sequence"], row["due"]) for row in rows]

@@ -6,11 +6,9 @@ import time
 
 import pytest
 
-from heliograph.lab.probes.energy import EnergyProbe, readable_zones
-from heliograph.lab.probes.machine_use import MachineProbe
-from heliograph.lab.probes.probe import Value
-from heliograph.lab.probes.processes import ProcessProbe
-from heliograph.lab.probes.watch import MOST_SHARE, watching
+from heliograph.lab.probes.machine_probe import EnergyProbe, MachineProbe, readable_zones
+from heliograph.lab.probes.probe import MOST_SHARE, Value, watching
+from heliograph.lab.probes.process_probe import ProcessProbe
 
 # Uses 0.3 s of CPU time, holds 64 MB, says so, and waits.
 KNOWN = """
@@ -114,7 +112,7 @@ class Slow(Dear):
 
 
 def test_a_dear_probe_looks_less_often(monkeypatch):
-    monkeypatch.setattr("heliograph.lab.probes.watch.SECONDS", 0.02)
+    monkeypatch.setattr("heliograph.lab.probes.probe.SECONDS", 0.02)
     cheap, dear = Dear(0.0), Dear(0.01)  # which may look again in a second
     with watching([cheap, dear]):
         deadline = time.monotonic() + 10
@@ -126,7 +124,7 @@ def test_a_dear_probe_looks_less_often(monkeypatch):
 
 def test_a_server_that_takes_its_time_to_answer_is_asked_less_often(monkeypatch):
     """What its answer costs it cannot be seen from here, but it is no more than the time that it takes."""
-    monkeypatch.setattr("heliograph.lab.probes.watch.SECONDS", 0.02)
+    monkeypatch.setattr("heliograph.lab.probes.probe.SECONDS", 0.02)
     cheap, slow = Dear(0.0), Slow()
     with watching([cheap, slow]):
         deadline = time.monotonic() + 10

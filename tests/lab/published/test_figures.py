@@ -5,10 +5,10 @@ from importlib import resources
 
 import pytest
 
-from heliograph.lab.flows.published import published_rows
+from heliograph.lab.flows.published_rows import published_rows
 from heliograph.lab.published import Figure, every_figure, figures
 from heliograph.lab.scenarios import SOURCES, catalogue, load
-from heliograph.lab.scenarios.terms import VALUES
+from heliograph.lab.scenarios.scenario_terms import VALUES
 
 
 def table(name: str) -> list[dict[str, str]]:

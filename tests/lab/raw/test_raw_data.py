@@ -10,10 +10,8 @@ from heliograph.cli.main import main
 from heliograph.errors import Problem
 from heliograph.lab.load import Histogram, Interval
 from heliograph.lab.probes.probe import Sample
-from heliograph.lab.raw.manifest import Manifest, new_id
-from heliograph.lab.raw.reader import add_samples, read_table, runs
-from heliograph.lab.raw.schemas import TABLES
-from heliograph.lab.raw.writer import RunWriter
+from heliograph.lab.raw.run_files import RunWriter, add_samples, read_table, runs
+from heliograph.lab.raw.run_tables import TABLES, Manifest, new_id
 
 STARTED = datetime(2026, 11, 16, 13, 20, 49, 123456, tzinfo=UTC)
 MANIFEST = Manifest(
@@ -137,7 +135,7 @@ def test_a_folder_without_results_is_named(tmp_path):
 
 
 def test_many_rows_are_written_in_parts(tmp_path, monkeypatch):
-    monkeypatch.setattr("heliograph.lab.raw.writer._ROWS", 10)
+    monkeypatch.setattr("heliograph.lab.raw.run_files._ROWS", 10)
     write(tmp_path, *(Interval(second, 0, "consumers", sent=second) for second in range(35)))
     sent = read_table(tmp_path, "r1", "counters")["sent"].to_pylist()
     assert sent == list(range(35))

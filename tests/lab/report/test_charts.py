@@ -7,13 +7,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.lab.report.charts.bars import draw_bars
-from heliograph.lab.report.charts.chart import Axis, Bar, BarChart, Chart, Interval, IntervalChart, Series
-from heliograph.lab.report.charts.data import chart_table
-from heliograph.lab.report.charts.drawing import HEIGHT, WIDTH, draw
-from heliograph.lab.report.charts.intervals import draw_intervals
+from heliograph.lab.report.charts.chart import (
+    Axis,
+    Bar,
+    BarChart,
+    Chart,
+    Interval,
+    IntervalChart,
+    Series,
+    chart_table,
+    shares,
+    thinned,
+)
+from heliograph.lab.report.charts.drawing import HEIGHT, WIDTH, draw, draw_bars, draw_intervals
 from heliograph.lab.report.charts.scale import scale_for
-from heliograph.lab.report.charts.thinning import shares, thinned
 
 POSITIVE = st.floats(1e-6, 1e9)
 

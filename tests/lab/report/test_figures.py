@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from heliograph.lab.report.figures import NOTHING, duration, octets, plain, short, text
+from heliograph.lab.report.table import NOTHING, duration, octets, plain, short, text
 
 
 @pytest.mark.parametrize(

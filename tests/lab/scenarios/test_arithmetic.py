@@ -3,7 +3,7 @@
 import pytest
 
 from heliograph.errors import Problem
-from heliograph.lab.scenarios.arithmetic import Value, evaluate, is_expression, names_in
+from heliograph.lab.scenarios.parameters import Value, evaluate, is_expression, names_in
 
 PARAMETERS: dict[str, Value] = {"topics": 10, "fan_out": 100, "share": 0.25, "door": "main"}
 

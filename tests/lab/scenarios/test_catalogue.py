@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 
 from heliograph.errors import Problem
-from heliograph.lab.flows.cases import Storage
-from heliograph.lab.load.address import Address
-from heliograph.lab.load.expectation import Expectation
+from heliograph.lab.flows.flow_cases import Storage
+from heliograph.lab.load.accounts import Expectation
 from heliograph.lab.load.naming import filters_of, topics_of
-from heliograph.lab.load.plan import Plan
+from heliograph.lab.load.plan import Address, Plan
 from heliograph.lab.scenarios import Scenario, catalogue, load
-from heliograph.lab.scenarios.flow_cases import flow_case
+from heliograph.lab.trials.flow_trial import flow_case
 
 NAMES = {
     "messagesight": """

@@ -3,7 +3,7 @@
 import pytest
 
 from heliograph.errors import Problem
-from heliograph.lab.scenarios.reading import read_scenario
+from heliograph.lab.scenarios.scenario_reader import read_scenario
 
 GOOD = """\
 name: SMALL

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from heliograph.lab.scenarios import SOURCES, Scenario, Source, catalogue
-from heliograph.lab.scenarios.reading import TYPES, read_scenario
-from heliograph.lab.scenarios.terms import NEEDS, VALUES
+from heliograph.lab.scenarios.scenario_reader import TYPES, read_scenario
+from heliograph.lab.scenarios.scenario_terms import NEEDS, VALUES
 
 TEXT = (Path(__file__).parents[3] / "docs" / "reference" / "lab-scenarios.md").read_text("utf-8")
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from heliograph.lab.spark.measuring import measure, written_before
-from heliograph.lab.spark.rows import Effort
 from heliograph.lab.spark.site import spark_site
+from heliograph.lab.spark.spark_bench import measure, written_before
+from heliograph.lab.spark.spark_rows import Effort
 
 CASES = "source", "alerts"
 TINY = Effort(2000, 200, 100, 100, 500, 100, rounds=1, warm_seconds=0.5, alert_seconds=1.0)

@@ -5,12 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from heliograph.lab.spark import alerts, report
-from heliograph.lab.spark.bare_socket import bytes_alone
-from heliograph.lab.spark.loading import text_payload
-from heliograph.lab.spark.rows import QUICK, Row, Run, best, middle, run_of, shortfalls
+from heliograph.lab.spark import alerts, spark_bench
 from heliograph.lab.spark.site import Spent
-from heliograph.lab.spark.source_case import loads
+from heliograph.lab.spark.source_case import bytes_alone, loads
+from heliograph.lab.spark.spark_rows import QUICK, Row, Run, best, middle, run_of, shortfalls
+from heliograph.lab.spark.streams import text_payload
 
 
 def run(seconds, cpu=10.0, others=0.0):
@@ -34,7 +33,7 @@ def test_the_run_in_the_middle_is_compared_where_contenders_take_turns() -> None
 def test_a_row_says_how_many_times_as_long_it_takes():
     row = Row("stream", 100, run(1.5, cpu=30.0), run(1.0, cpu=10.0), 1.3)
     assert (row.times, row.times_cpu) == (pytest.approx(1.5), pytest.approx(3.0))
-    assert report.line(row).split() == ["stream", "100", "667", "30", "0", "1.50x", "3.00x", "goal", "1.3x"]
+    assert spark_bench.line(row).split() == ["stream", "100", "667", "30", "0", "1.50x", "3.00x", "goal", "1.3x"]
 
 
 def test_a_row_that_takes_too_long_falls_short():
@@ -53,16 +52,16 @@ def test_a_figure_that_is_too_large_falls_short():
 
 def test_a_case_that_failed_says_why():
     row = Row("sink", 0, error="3 are missing\nand so on")
-    assert report.line(row).endswith("failed: 3 are missing")
+    assert spark_bench.line(row).endswith("failed: 3 are missing")
     assert len(shortfalls([row])) == 1
 
 
 def test_a_row_that_was_disturbed_says_so():
-    assert report.line(Row("stream", 100, run(1.0, others=0.7))).endswith("noisy: others used 0.7 cores")
+    assert spark_bench.line(Row("stream", 100, run(1.0, others=0.7))).endswith("noisy: others used 0.7 cores")
 
 
 def test_rows_can_be_written_as_json():
-    assert json.loads(json.dumps(report.as_data(Row("stream", 100, run(2.0), run(1.0)))))["times"] == 2.0
+    assert json.loads(json.dumps(spark_bench.as_data(Row("stream", 100, run(2.0), run(1.0)))))["times"] == 2.0
 
 
 @pytest.mark.parametrize("load", loads(QUICK), ids=lambda load: load.stream)

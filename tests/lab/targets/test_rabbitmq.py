@@ -6,11 +6,11 @@ import psutil
 import pytest
 
 from heliograph.cli.main import main
-from heliograph.lab.bench import rounds
-from heliograph.lab.bench.queue_throughput import PutGet
-from heliograph.lab.targets.layout import Layout
+from heliograph.lab.bench import bench_rounds
+from heliograph.lab.bench.queue_cases import PutGet
+from heliograph.lab.targets.broker_process import running
 from heliograph.lab.targets.rabbitmq import RabbitMQ
-from heliograph.lab.targets.running import running
+from heliograph.lab.targets.requirements import Layout
 from heliograph.lab.targets.target import Listener, Setup
 
 needs_rabbitmq = pytest.mark.skipif(
@@ -55,7 +55,7 @@ def test_every_queue_manager_is_a_virtual_host_with_all_queues(tmp_path):
 def test_a_missing_peer_is_named_with_its_package(monkeypatch):
     monkeypatch.setattr(RabbitMQ, "version", lambda _self: None)
     case = PutGet(name="put-get", about="")
-    [line] = rounds.missing([case])
+    [line] = bench_rounds.missing([case])
     assert "rabbitmq is not installed" in line
     assert "apt install rabbitmq-server" in line
 

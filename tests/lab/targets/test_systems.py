@@ -7,15 +7,14 @@ import pytest
 
 from heliograph.errors import Problem
 from heliograph.lab.load import Group, Plan
-from heliograph.lab.targets.choosing import chosen
-from heliograph.lab.targets.demand import Demand, Way, needs_of, stores, ways_of
 from heliograph.lab.targets.external import External
 from heliograph.lab.targets.heliograph_server import Heliograph
-from heliograph.lab.targets.layout import Binding, Layout
 from heliograph.lab.targets.mosquitto import Mosquitto
 from heliograph.lab.targets.nats import Nats
 from heliograph.lab.targets.rabbitmq import RabbitMQ
+from heliograph.lab.targets.requirements import Binding, Demand, Layout, Way, needs_of, stores, ways_of
 from heliograph.lab.targets.target import Listener, Setup
+from heliograph.lab.targets.target_catalogue import chosen
 from paho_client import V311, PahoClient
 
 TCP, TLS, WS = Way("mqtt", "tcp"), Way("mqtt", "tls"), Way("mqtt", "ws")

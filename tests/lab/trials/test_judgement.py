@@ -5,7 +5,7 @@ import pytest
 from heliograph.lab.load import Group, Histogram, Interval, LoadOutcome, Plan, Totals
 from heliograph.lab.probes.probe import Sample
 from heliograph.lab.scenarios import PassRule
-from heliograph.lab.trials.judgement import busiest_cpu, facts_of, judge
+from heliograph.lab.trials.verdict import busiest_cpu, facts_of, judge
 
 RULE = PassRule(lost=0, average_latency_ms=500, busiest_cpu=85)
 PLAN = Plan(

@@ -3,10 +3,10 @@
 import pytest
 
 from heliograph.lab.scenarios import load
-from heliograph.lab.targets.choosing import chosen
-from heliograph.lab.trials.judgement import Verdict
-from heliograph.lab.trials.peak import find_peak, unit_of
+from heliograph.lab.targets.target_catalogue import chosen
+from heliograph.lab.trials.peak_search import find_peak, unit_of
 from heliograph.lab.trials.trial import Result, Trial
+from heliograph.lab.trials.verdict import Verdict
 
 
 class Simulated:

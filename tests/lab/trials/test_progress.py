@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from heliograph.cli.lab_progress import Console, Progress
+from heliograph.cli.lab.progress import Console, Progress
 from heliograph.errors import Problem
 from heliograph.lab.load import Group, Histogram, Interval, Plan
 

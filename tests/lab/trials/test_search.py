@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from heliograph.lab.trials.search import Search
+from heliograph.lab.trials.peak_search import Search
 
 
 @dataclass

@@ -10,19 +10,16 @@ import psutil
 import pytest
 
 from heliograph.cli.main import main
-from heliograph.lab.probes.process_tree import descendants
-from heliograph.lab.raw.reader import read_table, runs
+from heliograph.lab.probes.process_probe import descendants
+from heliograph.lab.raw.run_files import read_table, runs
 from heliograph.lab.scenarios import load
-from heliograph.lab.targets.choosing import chosen
+from heliograph.lab.targets.broker_process import running, source_environment
 from heliograph.lab.targets.heliograph_server import Heliograph
 from heliograph.lab.targets.mosquitto import Mosquitto
-from heliograph.lab.targets.running import running, source_environment
+from heliograph.lab.targets.target_catalogue import chosen
 from heliograph.lab.trials.broker_trial import run_broker_trial
-from heliograph.lab.trials.experiment import Experiment
-from heliograph.lab.trials.refusal import refusal
-from heliograph.lab.trials.running import interleaved
-from heliograph.lab.trials.steering import Steering
-from heliograph.lab.trials.trial import Trial
+from heliograph.lab.trials.trial import Experiment, Steering, Trial
+from heliograph.lab.trials.trial_runner import interleaved, refusal
 
 needs_mosquitto = pytest.mark.skipif(
     Mosquitto().version() is None, reason="mosquitto is missing: install it (apt install mosquitto)"

@@ -8,8 +8,7 @@ import pytest
 from heliograph.flow.engine.outcome import DeadLetter, Publish, Put, Result
 from heliograph.flow.inline.conversion import carried_properties, is_text
 from heliograph.flow.loading.flow_loading import load_flow
-from heliograph.flow.testing.flow_under_test import NOON, FlowUnderTest
-from heliograph.flow.testing.tables import statements
+from heliograph.flow.testing.flow_under_test import NOON, FlowUnderTest, statements
 from heliograph.mapping.identifiers import amqp_identifier, text_of
 from heliograph.pipeline.flows import flow_outputs
 from heliograph.pipeline.flows.effect_rows import SCHEMA

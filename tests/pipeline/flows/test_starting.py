@@ -135,7 +135,7 @@ def bodies(counter):
 
 
 def test_the_same_comes_out_as_from_the_inline_runner(flow, run, taken, url, published, tmp_path, monkeypatch):
-    monkeypatch.setattr("heliograph.flow.inline.taking.WAIT", 0.02)
+    monkeypatch.setattr("heliograph.flow.inline.queue_input.WAIT", 0.02)
     running = Running()
     thread = threading.Thread(target=running.run, args=(flow(), tmp_path / "state", url), daemon=True)
     thread.start()

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from heliograph.lab.load.histogram import Recorder
-from heliograph.lab.raw.schemas import TABLES
+from heliograph.lab.raw.run_tables import TABLES
 
 BEGAN = datetime(2026, 3, 14, 9, tzinfo=UTC)
 MACHINE = {"cpus": 4, "system_cores": [0, 1], "memory_mb": 1000}

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pyspark.sql import DataFrame, SparkSession
 
 from heliograph.lab.probes.probe import Sample
-from heliograph.lab.raw.reader import add_samples
+from heliograph.lab.raw.run_files import add_samples
 from heliograph.pipeline.scoring import score_runs, scoring
 from heliograph.pipeline.scoring.histograms import PERCENTILES
 from pipeline.measurements.made_runs import Made, row, rows, steady

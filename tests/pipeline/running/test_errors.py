@@ -15,7 +15,7 @@ Caused by: something
 
 def test_our_own_sentence_is_found_in_the_stack_of_a_worker() -> None:
     assert sentence(RuntimeError(WORKER)) == 'unknown stream "x"; streams are: a, b'
-    gone = WORKER.replace("heliograph.errors.Problem", "heliograph.log.streams.stream_span.OffsetGone")
+    gone = WORKER.replace("heliograph.errors.Problem", "heliograph.log.errors.OffsetGone")
     assert sentence(gone) == 'unknown stream "x"; streams are: a, b'
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from heliograph.client.problems import ConnectionLost
+from heliograph.client.errors import ConnectionLost
 from heliograph.errors import Problem
-from heliograph.log.streams.remote_pages import ServerUnreachable
+from heliograph.log.errors import ServerUnreachable
 from heliograph.pipeline.running import run
 from heliograph.pipeline.running.pipeline import Pipeline
 from heliograph.pipeline.running.run import run_pipeline

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from heliograph.log import kinds
+from heliograph.log import log_kinds
 from heliograph.log.cursor import Cursor
 from heliograph.log.group import RecordGroup
 from heliograph.log.messages import Receivers, UniformMessages, encode_uniform_messages
@@ -81,8 +81,8 @@ def record_of(run: Run | Mix | Together, offset: int) -> tuple[bytes, ...]:
         for record in run.records:
             group.add_messages([Cursor(CURSOR)], _body_of(record, offset), record.number)
             offset += record.number if CURSOR in record.cursors else 0
-        return frame(kinds.GROUP, group.pieces, 0, group.count, run.time)[0]
-    return frame(kinds.MESSAGES, _body_of(run, offset), 0, run.number, run.time)[0]
+        return frame(log_kinds.GROUP, group.pieces, 0, group.count, run.time)[0]
+    return frame(log_kinds.MESSAGES, _body_of(run, offset), 0, run.number, run.time)[0]
 
 
 def _body_of(run: Run | Mix, offset: int) -> tuple[bytes, bytes]:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.errors import Problem
-from heliograph.log import kinds
+from heliograph.log import log_kinds
 from heliograph.log.buffer_pool import BufferPool
 from heliograph.log.messages import Receivers
 from heliograph.log.queue_messages import QueueMessages, encode_queue_messages
@@ -258,7 +258,7 @@ def test_a_message_of_amqp_has_its_own_identifier_and_the_queue_for_answers() ->
 def test_records_of_queues_are_not_taken_for_those_of_a_stream() -> None:
     messages = QueueMessages.of([b"message"], [4], [0])
     body = encode_queue_messages(messages, Receivers((CURSOR,), (0,), (0,)))
-    data = b"".join(frame(kinds.MESSAGES, (body, messages.data), 0, 1, 1)[0])
+    data = b"".join(frame(log_kinds.MESSAGES, (body, messages.data), 0, 1, 1)[0])
     with pytest.raises(Problem, match=r"MQTT packets \(forms 1 and 3\) in a stream, found form 2"):
         columns().of([block_of(data, 0, CURSOR, 0, 1)], 0, 1)
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from heliograph.log.buffer_pool import BufferPool
+from heliograph.log.errors import ServerUnreachable
 from heliograph.log.streams import remote_stream_reader
-from heliograph.log.streams.remote_pages import ServerUnreachable
 from heliograph.log.streams.remote_stream_reader import RemoteStreamReader
 from heliograph.log.streams.stream_reader import StreamReader
 from heliograph.pipeline.source import access

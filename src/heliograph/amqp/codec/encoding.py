@@ -25,7 +25,7 @@ from heliograph.amqp.codec.values import (
     ULong,
     UShort,
 )
-from heliograph.errors import Problem
+from heliograph.amqp.errors import EncodeError
 
 NULL: Final = b"\x40"
 _pack_uint = struct.Struct(">BI").pack
@@ -33,16 +33,16 @@ _pack_compound = struct.Struct(">BII").pack
 
 
 def encode(value: Any) -> bytes:
-    """The bytes of a value, constructor included. `Problem` when AMQP has no such value."""
+    """The bytes of a value, constructor included. `EncodeError` when AMQP has no such value."""
     encoder = _ENCODERS.get(type(value))
     if encoder is None:
         encoder = _encoder_of_subclass(value)
     try:
         return encoder(value)
     except (struct.error, OverflowError):
-        raise Problem(f"{value!r:.60} is out of the range of {type(value).__name__}") from None
+        raise EncodeError(f"{value!r:.60} is out of the range of {type(value).__name__}") from None
     except UnicodeEncodeError as error:
-        raise Problem(f"{value!r:.60} cannot be written as {type(value).__name__}: {error.reason}") from None
+        raise EncodeError(f"{value!r:.60} cannot be written as {type(value).__name__}: {error.reason}") from None
 
 
 def _encoder_of_subclass(value: Any) -> Callable[[Any], bytes]:
@@ -51,7 +51,7 @@ def _encoder_of_subclass(value: Any) -> Callable[[Any], bytes]:
     for base in type(value).__mro__[1:]:
         if base in _ENCODERS:
             return _ENCODERS[base]
-    raise Problem(f"AMQP has no type for {type(value).__name__} ({value!r:.60})")
+    raise EncodeError(f"AMQP has no type for {type(value).__name__} ({value!r:.60})")
 
 
 def encode_list(parts: list[bytes]) -> bytes:
@@ -114,7 +114,7 @@ def _signed(small: int, large: int, form: str) -> Callable[[int], bytes]:
 def _opaque(code: int, width: int) -> Callable[[bytes], bytes]:
     def encoder(value: bytes) -> bytes:
         if len(value) != width:
-            raise Problem(f"{type(value).__name__} has {width} bytes, not {len(value)}")
+            raise EncodeError(f"{type(value).__name__} has {width} bytes, not {len(value)}")
         return bytes((code,)) + value
 
     return encoder
@@ -122,7 +122,7 @@ def _opaque(code: int, width: int) -> Callable[[bytes], bytes]:
 
 def _char(value: str) -> bytes:
     if len(value) != 1:
-        raise Problem(f"a char is one character, not {value!r:.60}")
+        raise EncodeError(f"a char is one character, not {value!r:.60}")
     return b"\x73" + value.encode("utf-32-be")
 
 
@@ -185,7 +185,7 @@ def _array(value: Array) -> bytes:
     try:
         code, encoder = _ARRAY_ITEMS[value.kind]
     except KeyError:
-        raise Problem(f"AMQP has no arrays of {value.kind.__name__}") from None
+        raise EncodeError(f"AMQP has no arrays of {value.kind.__name__}") from None
     constructor = bytes((code,))
     if value.descriptor is not None:
         constructor = b"\x00" + encode(value.descriptor) + constructor

@@ -1,14 +1,42 @@
-"""One AMQP connection, either role: bytes in, events out, and bytes to be written. No sockets and no clock."""
+"""One AMQP connection, either role: bytes in, events out, and bytes to be written. No sockets and no clock.
 
-from collections.abc import Sequence
+The owner calls `receive` with what the network brought, handles the events it returns, calls `flush`, and takes and
+writes `output`. `tick` is called when it is due. Nothing else drives the engine, and it never calls back.
+
+The life of a connection:
+
+- *Handshake* (`handshake`): protocol headers and SASL. Nothing else is read before it is done.
+- *Open*: each side sends one open, ours in `open()`. What we write before it has gone out is held (`_held`). `remote`
+  is the peer's; frames of sessions before it are an error.
+- *Gone* (`gone`): we have closed, or the peer has, or the network connection is lost. Calls have no effect, and frames
+  other than close are dropped. *Over* (`_over`): nothing is read any more.
+
+The state is ahead of the events: when the owner handles the first of a list, all of them have happened to the
+connection. Calls on a link, session or connection that the peer has left meanwhile do nothing.
+
+An error of the peer ends as little as the standard allows: `ProtocolError` out of a frame of a session ends that
+session, `ConnectionFault` and everything outside of sessions closes the connection. `receive` raises nothing.
+
+Frames that look like one before are taken in runs by `incoming_runs`; all others are decoded one by one here. A frame
+that has come in part waits in `rest`, and is not looked at before all of it is there.
+"""
+
 from itertools import count
 from math import inf
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from heliograph.amqp import conditions
 from heliograph.amqp.codec.composite import resolve
 from heliograph.amqp.codec.decoding import decode
-from heliograph.amqp.codec.frames import EMPTY_FRAME, SMALLEST_MAX_FRAME, amqp_frame
+from heliograph.amqp.codec.frames import (
+    EMPTY_FRAME,
+    SHORT_FLOW,
+    SHORT_TRANSFER,
+    SMALLEST_MAX_FRAME,
+    amqp_frame,
+    decode_flow,
+    decode_transfer,
+)
 from heliograph.amqp.codec.performatives import (
     Attach,
     Begin,
@@ -22,20 +50,15 @@ from heliograph.amqp.codec.performatives import (
     SaslCode,
     Transfer,
 )
-from heliograph.amqp.codec.short_forms import SHORT_TRANSFER, decode_transfer
-from heliograph.amqp.engine.disposition_runs import learn_disposition
-from heliograph.amqp.engine.dispositions import Dispositions
-from heliograph.amqp.engine.events import Begun, Closed, Event, Opened
-from heliograph.amqp.engine.flowing import SHORT_FLOW, decode_flow
-from heliograph.amqp.engine.handshake import Handshake, Stage
-from heliograph.amqp.engine.link import Link
+from heliograph.amqp.engine.handshake import Authenticate, Handshake, Stage
+from heliograph.amqp.engine.incoming_runs import LONGEST_HEAD, Shape, Shapes, learn_disposition, learn_transfer
+from heliograph.amqp.engine.link import Attached, Detached, Flowed, Link, Settled
 from heliograph.amqp.engine.options import Options
-from heliograph.amqp.engine.session import Session
-from heliograph.amqp.engine.shapes import Shape, Shapes
-from heliograph.amqp.engine.transfer_runs import LONGEST_HEAD, learn_transfer
-from heliograph.amqp.errors import Fatal, InvalidField, ProtocolError
+from heliograph.amqp.engine.output import ConnectionOutput
+from heliograph.amqp.engine.receiver import Transfers
+from heliograph.amqp.engine.session import Begun, Ended, Session
+from heliograph.amqp.errors import ConnectionFault, InvalidField, LimitReached, NotOpen, ProtocolError
 from heliograph.common.pieces import Piece, Pieces
-from heliograph.errors import Problem
 
 _SHORTEST_HEAD: Final = 8
 _MOST_HELD: Final = 64 * 1024  # bytes that a client may send before it is let in
@@ -44,7 +67,23 @@ _WORTH_KEEPING: Final = 2  # what makes up so small a part of a read, or more, i
 _REFUSED: Final = {"amqp:connection-establishment-failed": True}  # what clients look for in an open before a close
 
 
-class Connection:
+class Opened(NamedTuple):
+    """The peer's open. A server answers with `connection.open()`, or `connection.close(error)` to refuse."""
+
+    open: Open
+
+
+class Closed(NamedTuple):
+    """The connection is over and everything on it. Write what is in `output`, then close the socket."""
+
+    error: Error | None
+
+
+Event = Authenticate | Opened | Begun | Attached | Transfers | Settled | Flowed | Detached | Ended | Closed
+"""What `Connection.receive` reports to its owner, in the order in which it came."""
+
+
+class Connection(ConnectionOutput):
     """The engine of one network connection.
 
     Feed it with `receive`, handle the events, call `flush`, then take and write what is in `output`.
@@ -52,22 +91,15 @@ class Connection:
 
     def __init__(self, options: Options, *, server: bool) -> None:
         """A client calls `open` to begin; a server waits for `Opened`."""
-        self.options = options
-        self.output: list[Piece] = []  # to be written; the owner takes it (and leaves an empty list)
+        super().__init__(options)
         self.sessions: list[Session] = []
         self.remote: Open | None = None  # the peer's open
-        self.gone = False  # over: nothing that is called has any effect
         self.context: Any = None  # for the owner
-        self.largest_frame = SMALLEST_MAX_FRAME  # that the peer takes
         self.names: dict[tuple[str, bool], Link] = {}  # links by name and our role
-        self.gathering: list[Dispositions] = []  # sessions that have dispositions to write
         self._server = server
         self._handshake = Handshake(options, server=server, write=self._write_now)
-        self._opened = False  # our open has gone out
-        self._held: list[Piece] = []  # what must not go out before our open
         self._open: Open | None = None  # our open, when it has to wait for the handshake
         self._running = False  # the handshake is behind us
-        self.unfinished = 0  # bytes that have come of messages of which more is to come
         self._over = False  # nothing is read any more
         self._channels: dict[int, Session] = {}
         self._remote_channels: dict[int, Session] = {}
@@ -146,9 +178,9 @@ class Connection:
             self._try_open()
 
     def begin(self, *, properties: dict[str, Any] | None = None) -> Session:
-        """Begin a session; `Begun` is the answer, links may be attached before. `Problem` if it allows no more."""
+        """Begin a session; `Begun` is the answer, links may be attached before. `LimitReached` if it allows no more."""
         if self.gone:
-            raise Problem("the connection is over")
+            raise NotOpen("the connection is over")
         session = self._new_session()
         session.write_begin(None, properties)
         return session
@@ -179,11 +211,6 @@ class Connection:
         self._shapes = Shapes()
         self.remote = self._open = None
 
-    def flush(self) -> None:
-        """Write the dispositions that were gathered; to be called before `output` is taken."""
-        while self.gathering:
-            self.gathering.pop().flush()
-
     def tick(self, now: float) -> tuple[list[Event], float]:
         """Keep the connection alive and notice a silent peer (`Closed`); says when to be called next (inf: never)."""
         events: list[Event] = []
@@ -205,22 +232,6 @@ class Connection:
                 self.output.append(EMPTY_FRAME)
             due = min(due, self._beat + pause)
         return events, due
-
-    # What the engine does.
-
-    def write(self, frame: bytes) -> None:
-        """Send a frame, or hold it until our open has gone out."""
-        if self._opened:
-            self.output.append(frame)
-        elif not self.gone:
-            self._held.append(frame)
-
-    def write_pieces(self, pieces: Sequence[Piece]) -> None:
-        """Send frames with large payloads, which are not copied."""
-        if self._opened:
-            self.output += pieces
-        elif not self.gone:
-            self._held += pieces
 
     def _write_now(self, data: bytes) -> None:
         self.output.append(data)
@@ -368,8 +379,8 @@ class Connection:
         channel = next(number for number in count() if number not in self._channels)
         allowed = self.options.channel_max if self.remote is None else self.remote.channel_max
         if channel > min(allowed, self.options.channel_max):
-            raise Problem(f"there can be {min(allowed, self.options.channel_max) + 1} sessions")
-        session = Session(self, channel)
+            raise LimitReached(f"there can be {min(allowed, self.options.channel_max) + 1} sessions")
+        session = Session(self, channel, self.names)
         self._channels[channel] = session
         self.sessions.append(session)
         return session
@@ -383,7 +394,7 @@ class Connection:
         if frame.remote_channel is None:
             try:
                 session = self._new_session()
-            except Problem as problem:
+            except LimitReached as problem:
                 raise ProtocolError(conditions.RESOURCE_LIMIT_EXCEEDED, str(problem)) from None
             session.write_begin(channel)
         else:
@@ -409,7 +420,7 @@ class Connection:
         elif not session.gone:
             try:
                 _to_session(session, frame, payload, events)
-            except Fatal:
+            except ConnectionFault:
                 raise
             except ProtocolError as error:
                 session.fail(error.condition, str(error), events)
@@ -443,4 +454,4 @@ def _to_session(session: Session, frame: Any, payload: Piece, events: list[Event
     elif kind is Detach:
         session.on_detach(frame, events)
     else:
-        raise Fatal(conditions.NOT_IMPLEMENTED, f"expected a frame of a session, got {frame!r:.60}")
+        raise ConnectionFault(conditions.NOT_IMPLEMENTED, f"expected a frame of a session, got {frame!r:.60}")

@@ -1,20 +1,33 @@
-"""What comes before the first frame of AMQP: protocol headers, and SASL for either role."""
+"""What comes before the first frame of AMQP: protocol headers, and SASL for either role.
+
+The stages of a server that offers mechanisms are SASL_HEADER, SASL (its offer has gone out), WAITING (the client has
+said who it is, and the owner has to answer), HEADER and DONE; a client has no WAITING. Without SASL, either begins with
+HEADER. A server that takes anonymous clients also takes those that begin with the header of AMQP: they wait for the
+owner, too, and get their header with the answer.
+"""
 
 from collections.abc import Callable
 from enum import Enum, auto
-from typing import Final
+from typing import Final, NamedTuple
 
 from heliograph.amqp import conditions
 from heliograph.amqp.codec.composite import resolve
 from heliograph.amqp.codec.decoding import decode
 from heliograph.amqp.codec.frames import AMQP_HEADER, HEADER_SIZE, SASL_HEADER, SMALLEST_MAX_FRAME, sasl_frame
 from heliograph.amqp.codec.performatives import SaslCode, SaslInit, SaslMechanisms, SaslOutcome
-from heliograph.amqp.engine.events import Authenticate
 from heliograph.amqp.engine.options import ANONYMOUS, EXTERNAL, PLAIN, Options
 from heliograph.amqp.errors import ProtocolError
 
 _LONGEST_FRAME: Final = SMALLEST_MAX_FRAME  # the standard allows no longer ones before open
 _LONGEST_DETAIL: Final = 400  # so that the outcome fits into it
+
+
+class Authenticate(NamedTuple):
+    """Server: a client says who it is. Answer with `connection.authenticated`, now or later."""
+
+    mechanism: str
+    user: str
+    password: str | None
 
 
 class Stage(Enum):

@@ -1,12 +1,29 @@
-"""What sending and receiving links have in common: from attach to detach."""
+"""What sending and receiving links have in common: from attach to detach.
+
+A link is begun by an attach of either side and exists for both when the other has answered. It ends with a detach of
+each side. What is known of that is in five flags, which only ever go from false to true:
+
+- `accepted`: our attach has gone out. Without it nothing else may be sent on the link but a refusal (attach with a null
+  terminus, then detach).
+- `detaching`: our detach has gone out.
+- `left_by_peer`: the peer's detach has come. With both, the handle is free for another link.
+- `gone`: nothing is sent or received any more, because either of these happened, or because session or connection are
+  over. Calls have no effect then, since the owner may not have seen the event yet.
+- `told`: the owner has had its `Detached`. It gets one, whoever detaches first, unless it was the owner itself.
+
+The credit of a link is `credit` together with `delivery_count`, which sender and receiver count alike: what a flow
+says is relative to the count that its sender had seen.
+"""
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, NamedTuple, Protocol
 
 from heliograph.amqp import conditions
 from heliograph.amqp.codec.performatives import (
+    MAX_UINT,
     SENDER,
     Attach,
+    Begin,
     Coordinator,
     DeliveryState,
     Detach,
@@ -17,12 +34,77 @@ from heliograph.amqp.codec.performatives import (
     Source,
     Target,
 )
-from heliograph.amqp.engine.events import Attached, Detached, Event
-
-if TYPE_CHECKING:
-    from heliograph.amqp.engine.session import Session
+from heliograph.amqp.codec.values import Composite
+from heliograph.amqp.engine.output import ConnectionOutput, EventSink
+from heliograph.amqp.engine.settlement import OutgoingDispositions
 
 DEFAULT_MAX_MESSAGE_SIZE: Final = 256 * 1024 * 1024
+SERIAL_HALF: Final = MAX_UINT >> 1
+
+
+def serial_rest(seen: int, allowed: int, used: int) -> int:
+    """What is left when a peer that has seen `seen` allows `allowed` more, and we are at `used` by now.
+
+    These are the standard's sequence numbers, which have 32 bits and wrap.
+    """
+    rest = (seen + allowed - used) & MAX_UINT
+    return rest if rest <= SERIAL_HALF or allowed > SERIAL_HALF else 0  # else we are ahead of what it allows
+
+
+class LinkSession(Protocol):
+    """What links use of their session."""
+
+    connection: ConnectionOutput
+    channel: int
+    remote: Begin | None
+    gone: bool
+    context: Any
+    dispositions: OutgoingDispositions
+
+    def write(self, performative: Composite) -> None: ...
+
+    def write_flow(self, link: "Link | None" = None, *, echo: bool = False) -> None: ...
+
+    def forget(self, link: "Link") -> None: ...
+
+    def on_left(self, link: "Link") -> None: ...
+
+
+class Attached(NamedTuple):
+    """A link. When `link.accepted` is false, the peer began it: answer with `accept` or `refuse`, now or later.
+
+    Else it is the answer to ours; a null source (or target) in it means that the peer refuses and `Detached` follows.
+    """
+
+    link: "Link"
+
+
+class Flowed(NamedTuple):
+    """`link.credit`, `link.drain` or `link.available` changed."""
+
+    link: "Link"
+
+
+class Settled(NamedTuple):
+    """The peer's disposition for deliveries `first` to `last` of this link; it has forgotten them when `settled`."""
+
+    link: "Link"
+    first: int
+    last: int
+    state: DeliveryState | None
+    settled: bool
+
+
+class Detached(NamedTuple):
+    """The link is gone. If the peer began this, the owner answers with `link.detach(closed)`, now or later."""
+
+    link: "Link"
+    closed: bool
+    error: Error | None
+
+
+LinkEvent = Attached | Flowed | Detached
+"""What any link may report."""
 
 
 class Link(ABC):
@@ -52,7 +134,7 @@ class Link(ABC):
         "told",
     )
 
-    def __init__(self, session: "Session", name: str, handle: int) -> None:
+    def __init__(self, session: LinkSession, name: str, handle: int) -> None:
         self.session = session
         self.name = name
         self.handle = handle  # ours
@@ -142,7 +224,7 @@ class Link(ABC):
             self.gone = True
             self.session.forget(self)
 
-    def fail(self, condition: str, text: str, events: list[Event]) -> None:
+    def fail(self, condition: str, text: str, events: EventSink[LinkEvent]) -> None:
         """Detach because of what the peer did."""
         self._tell(Detached(self, True, Error(condition, text)), events)
 
@@ -182,7 +264,7 @@ class Link(ABC):
     def _null_terminus(self) -> None:
         """Take away the terminus on our side, which is how a refusal looks."""
 
-    def on_attach(self, attach: Attach, events: list[Event]) -> None:
+    def on_attach(self, attach: Attach, events: EventSink[LinkEvent]) -> None:
         """The peer's attach: the first, or the answer to ours."""
         self.remote = attach
         if self.gone:
@@ -194,10 +276,10 @@ class Link(ABC):
         events.append(Attached(self))
 
     @abstractmethod
-    def on_flow(self, flow: Flow, events: list[Event]) -> None:
+    def on_flow(self, flow: Flow, events: EventSink[LinkEvent]) -> None:
         """The peer's flow for this link."""
 
-    def on_detach(self, detach: Detach, events: list[Event]) -> None:
+    def on_detach(self, detach: Detach, events: EventSink[LinkEvent]) -> None:
         """The peer's detach: the first, or the answer to ours."""
         self.left_by_peer = True
         self.leave()
@@ -209,12 +291,12 @@ class Link(ABC):
             self.told = True
             events.append(Detached(self, detach.closed, detach.error))
 
-    def on_stolen(self, events: list[Event]) -> None:
+    def on_stolen(self, events: EventSink[LinkEvent]) -> None:
         """The peer has attached a link of this name again."""
         error = Error(conditions.LINK_STOLEN, f"the link {self.name!r:.80} was attached again")
         self._tell(Detached(self, False, error), events)
 
-    def _tell(self, detached: Detached, events: list[Event]) -> None:
+    def _tell(self, detached: Detached, events: EventSink[LinkEvent]) -> None:
         """Detach on the engine's own account; the peer's answer is no news then."""
         self.told = True
         events.append(detached)

@@ -1,19 +1,26 @@
-"""Transfers on their way out: runs of messages to frames, as fast as the session's window opens."""
+"""Transfers on their way out: runs of messages to frames, as far as the session's window is open.
+
+A run that a link sends is one `WaitingRun`. Runs leave in the order in which they were given, whatever link they are
+of, and a run that the window has stopped is continued where it was, in the middle of a large message if need be. A
+message has a *number*, which its owner knows it by, from the moment it is given; its *delivery id* follows the order
+on the wire and is given when it leaves. Both only ever grow, and differ when what waited for a link was forgotten.
+
+Hot path: all that does not depend on a message is in a `TransferHeading`, made once for a link and kind of message.
+For each message of a run remain one `pack` and one entry in a list, in loops that run in C.
+"""
 
 import struct
 from collections import deque
 from collections.abc import Sequence
 from itertools import repeat
-from typing import TYPE_CHECKING, Final
+from typing import Final, Generic, Protocol, TypeVar
 
 from heliograph.amqp.codec.encoding import encode
 from heliograph.amqp.codec.performatives import MAX_UINT, DeliveryState
 from heliograph.amqp.codec.values import UInt
+from heliograph.amqp.engine.output import ConnectionOutput
+from heliograph.amqp.engine.settlement import Unsettled
 from heliograph.common.pieces import Piece
-
-if TYPE_CHECKING:
-    from heliograph.amqp.engine.sender import Sender
-    from heliograph.amqp.engine.session import Session
 
 _ROOM_FOR_TRANSFER: Final = 64  # frame header and transfer without a state, and some to spare
 _MOST_HEADINGS: Final = 1024  # one for each link, and for each transaction while it lasts
@@ -21,14 +28,26 @@ _WORTH_PIECES: Final = 4096  # to copy a payload that is smaller takes less time
 _MIDDLE: Final = b"\xa0\x04"  # the delivery tag is the delivery id once more
 
 
-class Waiting:
+class SendingLink(Protocol):
+    """What is used here of a link that sends."""
+
+    handle: int
+    pending: int
+
+    def on_sent(self, count: int) -> None: ...
+
+
+S = TypeVar("S", bound=SendingLink)
+
+
+class WaitingRun(Generic[S]):
     """A run of messages of one link, of which some may have gone out."""
 
     __slots__ = ("at", "first", "largest", "link", "message_format", "offset", "payloads", "settled", "state")
 
     def __init__(
         self,
-        link: "Sender",
+        link: S,
         first: int,
         payloads: Sequence[bytes],
         settled: bool,
@@ -46,7 +65,7 @@ class Waiting:
         self.offset = 0  # and so much of this one
 
 
-class Heading:
+class TransferHeading:
     """The bytes before each payload of a run: only size, delivery id and delivery tag differ."""
 
     __slots__ = ("_head", "_pack", "_tail", "length")
@@ -93,13 +112,16 @@ class Heading:
         return [b"".join(pieces)] if sum(sizes) < _WORTH_PIECES * count else pieces
 
 
-class Outgoing:
+class OutgoingTransfers(Generic[S]):
     """The sending side of a session's window, and what waits for it."""
 
-    def __init__(self, session: "Session") -> None:
-        self._session = session
-        self._waiting: deque[Waiting] = deque()
-        self._headings: dict[tuple[int, bool, bytes, int, bool], Heading] = {}
+    def __init__(self, connection: ConnectionOutput, channel: int, unsettled: Unsettled[S]) -> None:
+        """`unsettled` gets the deliveries that have left and that the peer has to settle."""
+        self._connection = connection
+        self._channel = channel
+        self._unsettled = unsettled
+        self._waiting: deque[WaitingRun[S]] = deque()
+        self._headings: dict[tuple[int, bool, bytes, int, bool], TransferHeading] = {}
         self.window = 0  # frames that the peer still takes
         self.next_transfer = 0  # frames sent; the standard's next-outgoing-id
         self.next_delivery = 0  # the next delivery id; never wraps in here
@@ -107,7 +129,7 @@ class Outgoing:
 
     def send(
         self,
-        link: "Sender",
+        link: S,
         payloads: Sequence[bytes],
         settled: bool,
         state: DeliveryState | None,
@@ -120,41 +142,41 @@ class Outgoing:
         if alone and self._send_one(link, payloads[0], settled, message_format):
             return range(first, last)
         if first != last:
-            self._waiting.append(Waiting(link, first, payloads, settled, state, message_format))
+            self._waiting.append(WaitingRun(link, first, payloads, settled, state, message_format))
             link.pending += last - first
             self.pump()
         return range(first, last)
 
-    def _send_one(self, link: "Sender", payload: bytes, settled: bool, message_format: int) -> bool:
+    def _send_one(self, link: S, payload: bytes, settled: bool, message_format: int) -> bool:
         """One message in one frame, at once: what a busy server does for each of many quiet links."""
-        if len(payload) > self._session.connection.largest_frame - _ROOM_FOR_TRANSFER:
+        if len(payload) > self._connection.largest_frame - _ROOM_FOR_TRANSFER:
             return False
         number = self.next_delivery
         size = len(payload)
         head = self._heading((link.handle, settled, b"", message_format, False)).head(number & MAX_UINT, size)
         if size < _WORTH_PIECES:
-            self._session.connection.write(head + payload)
+            self._connection.write(head + payload)
         else:
-            self._session.connection.write_pieces((head, payload))
+            self._connection.write_pieces((head, payload))
         self.next_delivery = number + 1
         self.next_transfer = (self.next_transfer + 1) & MAX_UINT
         self.window -= 1
         if not settled:
-            self._session.outgoing_unsettled.add(number, number, link, self.next_number - 1 - number)
+            self._unsettled.add(number, number, link, self.next_number - 1 - number)
         return True
 
-    def _heading(self, key: tuple[int, bool, bytes, int, bool]) -> "Heading":
+    def _heading(self, key: tuple[int, bool, bytes, int, bool]) -> TransferHeading:
         heading = self._headings.get(key)
         if heading is None:
             if len(self._headings) >= _MOST_HEADINGS:
                 self._headings.clear()
-            heading = self._headings[key] = Heading(self._session.channel, *key)
+            heading = self._headings[key] = TransferHeading(self._channel, *key)
         return heading
 
     def pump(self) -> None:
         """Send what waits, as far as the window is open."""
         waiting = self._waiting
-        limit = self._session.connection.largest_frame
+        limit = self._connection.largest_frame
         while waiting and self.window > 0:
             run = waiting[0]
             state = encode(run.state) if run.state is not None else b""
@@ -166,13 +188,13 @@ class Outgoing:
             if run.at == len(run.payloads):
                 waiting.popleft()
 
-    def forget(self, link: "Sender") -> None:
+    def forget(self, link: S) -> None:
         """The link is gone: what waits is not sent any more."""
         if link.pending:
             self._waiting = deque(run for run in self._waiting if run.link is not link)
             link.pending = 0
 
-    def _send_small(self, run: Waiting, state: bytes, room: int) -> None:
+    def _send_small(self, run: WaitingRun[S], state: bytes, room: int) -> None:
         """As many as there are of those that need one frame each."""
         payloads, at = run.payloads, run.at
         count = min(len(payloads) - at, self.window)
@@ -181,12 +203,12 @@ class Outgoing:
         if at or count < len(payloads):
             payloads = payloads[at : at + count]
         heading = self._heading((run.link.handle, run.settled, state, run.message_format, False))
-        self._session.connection.write_pieces(heading.frames(self.next_delivery & MAX_UINT, payloads))
+        self._connection.write_pieces(heading.frames(self.next_delivery & MAX_UINT, payloads))
         self._sent(run, count)
         self.next_transfer = (self.next_transfer + count) & MAX_UINT
         self.window -= count
 
-    def _send_large(self, run: Waiting, state: bytes, room: int) -> None:
+    def _send_large(self, run: WaitingRun[S], state: bytes, room: int) -> None:
         """One delivery, frame by frame, as far as the window is open."""
         payload = memoryview(run.payloads[run.at])
         number = self.next_delivery & MAX_UINT
@@ -195,7 +217,7 @@ class Outgoing:
             more = end < len(payload)
             part = payload[run.offset : end]
             heading = self._heading((run.link.handle, run.settled, state, run.message_format, more))
-            self._session.connection.write_pieces((heading.head(number, len(part)), part))
+            self._connection.write_pieces((heading.head(number, len(part)), part))
             self.next_transfer = (self.next_transfer + 1) & MAX_UINT
             self.window -= 1
             run.offset = end
@@ -204,10 +226,10 @@ class Outgoing:
                 self._sent(run, 1)
                 return
 
-    def _sent(self, run: Waiting, count: int) -> None:
+    def _sent(self, run: WaitingRun[S], count: int) -> None:
         first = self.next_delivery
         self.next_delivery = first + count
         if not run.settled:
-            self._session.outgoing_unsettled.add(first, first + count - 1, run.link, run.first + run.at - first)
+            self._unsettled.add(first, first + count - 1, run.link, run.first + run.at - first)
         run.at += count
         run.link.on_sent(count)

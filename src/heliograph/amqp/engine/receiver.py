@@ -1,6 +1,13 @@
-"""Our side of a link is the receiver."""
+"""Our side of a link is the receiver.
 
-from typing import TYPE_CHECKING, Final
+A delivery is one transfer or several; the session takes none that begins before the one before it on the same link has
+ended. Its first transfer uses one credit and fixes its number. What has come of it is `unfinished` until the last
+transfer, and is charged to the connection's `unfinished` meanwhile, so that a peer cannot pile up parts of messages on
+many links. The plain transfers, a message in each, come in runs and do not pass here: `incoming_runs` hands them
+to `take`.
+"""
+
+from typing import Final, NamedTuple, Protocol
 
 from heliograph.amqp import conditions
 from heliograph.amqp.codec.performatives import (
@@ -13,18 +20,50 @@ from heliograph.amqp.codec.performatives import (
     ReceiverSettleMode,
     Transfer,
 )
-from heliograph.amqp.engine.events import Delivery, Event, Flowed, Transfers
-from heliograph.amqp.engine.link import DEFAULT_MAX_MESSAGE_SIZE, Link
+from heliograph.amqp.engine.link import DEFAULT_MAX_MESSAGE_SIZE, Flowed, Link, LinkEvent, LinkSession
+from heliograph.amqp.engine.output import EventSink
+from heliograph.amqp.engine.settlement import Unsettled
 from heliograph.amqp.errors import InvalidField, ProtocolError
 from heliograph.common.pieces import Piece, Pieces
-
-if TYPE_CHECKING:
-    from heliograph.amqp.engine.session import Session
 
 LONGEST_TAG: Final = 32
 _BEGUN: Final = Received(section_number=0, section_offset=0)
 MOST_UNFINISHED: Final = 64 << 20  # bytes in messages of which more is to come, on one connection
 _MOST_DISCARDED: Final = 65536  # frames for a link that we have detached; more cannot have been on the way
+
+
+class Delivery(NamedTuple):
+    """One message that came. `number` is what `settle` is called with; it grows by one and never wraps."""
+
+    number: int
+    tag: bytes
+    payload: bytes
+    settled: bool
+    state: DeliveryState | None
+    message_format: int
+
+
+class Transfers(NamedTuple):
+    """A run of messages on one link."""
+
+    link: "Receiver"
+    deliveries: list[Delivery]
+
+
+ReceiverEvent = LinkEvent | Transfers
+"""What a transfer may lead to."""
+
+
+class ReceiverSession(LinkSession, Protocol):
+    """What receivers, and the runs of transfers for them, use of their session."""
+
+    incoming: Unsettled["Receiver"]
+    incoming_window: int
+    next_delivery: int | None
+
+    def next_number(self, delivery_id: int) -> int: ...
+
+    def took(self, frames: int) -> None: ...
 
 
 class Unfinished:
@@ -59,9 +98,10 @@ class Receiver(Link):
     """Takes messages as far as it has given credit."""
 
     role = RECEIVER
+    session: ReceiverSession
     __slots__ = ("_discarded", "max_message_size", "unfinished")
 
-    def __init__(self, session: "Session", name: str, handle: int) -> None:
+    def __init__(self, session: ReceiverSession, name: str, handle: int) -> None:
         super().__init__(session, name, handle)
         self.max_message_size = DEFAULT_MAX_MESSAGE_SIZE  # a larger message detaches the link
         self.unfinished: Unfinished | None = None
@@ -102,11 +142,11 @@ class Receiver(Link):
     def _null_terminus(self) -> None:
         self.target = None
 
-    def on_attach(self, attach: Attach, events: list[Event]) -> None:
+    def on_attach(self, attach: Attach, events: EventSink[LinkEvent]) -> None:
         self.delivery_count = attach.initial_delivery_count or 0
         super().on_attach(attach, events)
 
-    def on_flow(self, flow: Flow, events: list[Event]) -> None:
+    def on_flow(self, flow: Flow, events: EventSink[LinkEvent]) -> None:
         if flow.delivery_count is not None:
             used = (flow.delivery_count - self.delivery_count) & MAX_UINT
             if used <= self.credit:
@@ -119,8 +159,8 @@ class Receiver(Link):
         if flow.echo and self.accepted:
             self.session.write_flow(self)
 
-    def on_transfer(self, transfer: Transfer, payload: Piece, events: list[Event]) -> None:
-        """A transfer of any shape; the plain ones are taken by `transfer_runs`."""
+    def on_transfer(self, transfer: Transfer, payload: Piece, events: EventSink[ReceiverEvent]) -> None:
+        """A transfer of any shape; the plain ones are taken by `incoming_runs`."""
         if self.gone:
             self._discard()
             return
@@ -154,7 +194,7 @@ class Receiver(Link):
             self.session.connection.unfinished -= self.unfinished.size
             self.unfinished = None
 
-    def take(self, deliveries: list[Delivery], events: list[Event]) -> None:
+    def take(self, deliveries: list[Delivery], events: EventSink[Transfers]) -> None:
         """Hand over deliveries with consecutive numbers, all settled or all not."""
         first = deliveries[0]
         if not first.settled:
@@ -166,7 +206,7 @@ class Receiver(Link):
                 return
         events.append(Transfers(self, deliveries))
 
-    def _begin(self, transfer: Transfer, events: list[Event]) -> Unfinished | None:
+    def _begin(self, transfer: Transfer, events: EventSink[LinkEvent]) -> Unfinished | None:
         if transfer.delivery_id is None or transfer.delivery_tag is None:
             raise InvalidField("the first transfer of a delivery must have a delivery-id and a delivery-tag")
         if len(transfer.delivery_tag) > LONGEST_TAG:

@@ -1,24 +1,30 @@
 """Our side of a link is the sender."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from heliograph.amqp.codec.performatives import MAX_UINT, SENDER, DeliveryState, Flow
-from heliograph.amqp.engine.events import Event, Flowed
-from heliograph.amqp.engine.link import Link
-from heliograph.amqp.engine.serial import serial_rest
+from heliograph.amqp.engine.link import Flowed, Link, LinkEvent, LinkSession, serial_rest
+from heliograph.amqp.engine.outgoing import OutgoingTransfers
+from heliograph.amqp.engine.output import EventSink
+from heliograph.amqp.engine.settlement import Unsettled
 
-if TYPE_CHECKING:
-    from heliograph.amqp.engine.session import Session
+
+class SenderSession(LinkSession, Protocol):
+    """What senders use of their session."""
+
+    outgoing: OutgoingTransfers["Sender"]
+    outgoing_unsettled: Unsettled["Sender"]
 
 
 class Sender(Link):
     """Sends messages as far as the peer has given credit."""
 
     role = SENDER
+    session: SenderSession
     __slots__ = ("_drain_when_sent", "pending")
 
-    def __init__(self, session: "Session", name: str, handle: int) -> None:
+    def __init__(self, session: SenderSession, name: str, handle: int) -> None:
         super().__init__(session, name, handle)
         self.pending = 0  # deliveries that wait for the session's window to open
         self._drain_when_sent = False
@@ -80,7 +86,7 @@ class Sender(Link):
         if self._drain_when_sent and not self.pending:
             self.drained()
 
-    def on_flow(self, flow: Flow, events: list[Event]) -> None:
+    def on_flow(self, flow: Flow, events: EventSink[LinkEvent]) -> None:
         if flow.link_credit is not None:
             seen = 0 if flow.delivery_count is None else flow.delivery_count  # null: before it had our attach
             self.credit = serial_rest(seen, flow.link_credit, self.delivery_count)

@@ -1,53 +1,79 @@
-"""A session: a window for frames each way, and links."""
+"""A session: a window for frames each way, and links.
 
+A session is begun by a begin of either side; `remote` is the peer's, and null until it has come. Links may be attached
+before that. It ends with an end of each side: `ending` when ours has gone out, `gone` as soon as either has. From then
+on frames of the peer are dropped, apart from its end.
+
+What it keeps count of:
+
+- **Windows count frames with transfers.** `outgoing.window` is what the peer takes, as its flows say; `incoming_window`
+  is what we take. The latter is opened again when half of it is used; it bounds frames, while memory is bounded
+  by credit.
+- **Deliveries have ids on the wire** that wrap at 32 bits and have to grow by at least one. Inside they never wrap
+  (`next_number`); `settlement` has those that are not settled, for each direction.
+- **Links have handles**, one of each side: `_handles` by ours, `_remote_handles` by the peer's. A link that we attach
+  is in `_awaited` until the peer's attach of the same name has come. A handle of ours is free again when both sides
+  have detached. Names belong to the connection (`names`): a second attach of the same name and role steals the link.
+"""
+
+import struct
 from itertools import count
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, NamedTuple
 
 from heliograph.amqp import conditions
+from heliograph.amqp.codec import performatives
 from heliograph.amqp.codec.frames import amqp_frame
 from heliograph.amqp.codec.performatives import (
     MAX_UINT,
     RECEIVER,
+    SENDER,
     Attach,
     Begin,
-    Coordinator,
     DeliveryState,
-    Detach,
-    End,
     Error,
     Flow,
     ReceiverSettleMode,
     SenderSettleMode,
     Source,
     Target,
-    Transfer,
 )
 from heliograph.amqp.codec.values import Composite
-from heliograph.amqp.engine.dispositions import Dispositions
-from heliograph.amqp.engine.events import Ended, Event, Settled
-from heliograph.amqp.engine.flowing import encode_flow
-from heliograph.amqp.engine.link import DEFAULT_MAX_MESSAGE_SIZE, Link
-from heliograph.amqp.engine.outgoing import Outgoing
-from heliograph.amqp.engine.receiver import Receiver
+from heliograph.amqp.engine.link import DEFAULT_MAX_MESSAGE_SIZE, SERIAL_HALF, Link, LinkEvent, Settled, serial_rest
+from heliograph.amqp.engine.outgoing import OutgoingTransfers
+from heliograph.amqp.engine.output import ConnectionOutput, EventSink
+from heliograph.amqp.engine.receiver import Receiver, ReceiverEvent
 from heliograph.amqp.engine.sender import Sender
-from heliograph.amqp.engine.serial import SERIAL_HALF, serial_rest
-from heliograph.amqp.engine.unsettled import Unsettled
-from heliograph.amqp.errors import Fatal, InvalidField, ProtocolError
+from heliograph.amqp.engine.settlement import OutgoingDispositions, Unsettled
+from heliograph.amqp.errors import ConnectionFault, InvalidField, LimitReached, LinkNameInUse, NotOpen, ProtocolError
 from heliograph.common.pieces import Piece
-from heliograph.errors import Problem
-
-if TYPE_CHECKING:
-    from heliograph.amqp.engine.connection import Connection
 
 WINDOW: Final = 8192  # frames that the peer may send before it must hear from us; memory is bounded by credit
 _HALF: Final = WINDOW // 2
+_OUTGOING_WINDOW: Final = MAX_UINT >> 1  # we hold nothing back on our side
+# A flow of a link: eight uints in their long form, then drain and echo.
+_FLOW_FORM: Final = struct.Struct(">IHH6s" + "BI" * 8 + "BB")
+_FLOW_LIST: Final = b"\x00\x53\x13\xc0" + bytes((8 * 5 + 2 + 1, 10))
 _FORGOTTEN: Final = Begin(None, 0, 0, 0)  # what the peer said of a session that is over
+
+
+class Begun(NamedTuple):
+    """A session is there: one that the peer began (answered already), or the answer to ours."""
+
+    session: "Session"
+
+
+class Ended(NamedTuple):
+    """The session is gone and its links (`session.links`) with it; no `Detached` comes for them."""
+
+    session: "Session"
+    error: Error | None
 
 
 class Session:
     """Made by `Connection.begin`, or by the peer (`Begun`). Methods named `on_...` are for the engine."""
 
-    def __init__(self, connection: "Connection", channel: int) -> None:
+    def __init__(self, connection: ConnectionOutput, channel: int, names: dict[tuple[str, bool], Link]) -> None:
+        """`names` has the links of all sessions of the connection, by name and our role."""
         self.connection = connection
         self.channel = channel  # ours
         self.links: list[Link] = []  # all that are attached or being attached
@@ -56,13 +82,14 @@ class Session:
         self.ending = False  # our end has gone out
         self.told = False  # the owner knows that it is gone
         self.context: Any = None  # for the owner
-        self.outgoing = Outgoing(self)
-        self.outgoing_unsettled = Unsettled()
-        self.incoming = Unsettled()
+        self.outgoing_unsettled: Unsettled[Sender] = Unsettled()
+        self.outgoing = OutgoingTransfers(connection, channel, self.outgoing_unsettled)
+        self.incoming: Unsettled[Receiver] = Unsettled()
         self.incoming_window = WINDOW
         self.next_incoming = 0  # the standard's next-incoming-id
         self.next_delivery: int | None = None  # the lowest number that the peer's next delivery may have
-        self.dispositions = Dispositions(self)
+        self.dispositions = OutgoingDispositions(connection, channel, self.incoming.take)
+        self._names = names
         self._handles: dict[int, Link] = {}
         self._free_from = 0
         self._remote_handles: dict[int, Link] = {}
@@ -71,7 +98,7 @@ class Session:
     def attach_sender(
         self,
         name: str,
-        target: Target | Coordinator,
+        target: Target | performatives.Coordinator,
         *,
         source: Source | None = None,
         snd_settle_mode: SenderSettleMode = SenderSettleMode.MIXED,
@@ -80,7 +107,7 @@ class Session:
         offered_capabilities: tuple[str, ...] = (),
         desired_capabilities: tuple[str, ...] = (),
     ) -> Sender:
-        """Begin a link on which we send; `Attached` is the peer's answer. `Problem` when it allows no more links."""
+        """Begin a link on which we send; `Attached` is the peer's answer. `LimitReached` when it allows no more."""
         link = Sender(self, name, self._free_handle())
         link.source = source or Source()
         link.target = target
@@ -124,15 +151,15 @@ class Session:
             self.connection.flush()
             self.ending = True
             self.leave()
-            self.write(End(error))
+            self.write(performatives.End(error))
 
     def _begin_link(self, link: Link) -> None:
         if self.gone:
-            raise Problem(f"the session of the link {link.name!r} is over")
+            raise NotOpen(f"the session of the link {link.name!r} is over")
         key = (link.name, link.role)
-        if key in self.connection.names:
-            raise Problem(f"a link {link.name!r} of this connection is attached already")
-        self.connection.names[key] = link
+        if key in self._names:
+            raise LinkNameInUse(f"a link {link.name!r} of this connection is attached already")
+        self._names[key] = link
         self._handles[link.handle] = link
         self._awaited[key] = link
         self.links.append(link)
@@ -144,7 +171,7 @@ class Session:
         if self.remote is not None:
             highest = min(highest, self.remote.handle_max)
         if handle > highest:
-            raise Problem(f"there can be {highest + 1} links in a session")
+            raise LimitReached(f"there can be {highest + 1} links in a session")
         return handle
 
     # What the engine does with it.
@@ -156,31 +183,57 @@ class Session:
     def write_begin(self, answer_to: int | None, properties: dict[str, Any] | None = None) -> None:
         """Send our begin."""
         handle_max = self.connection.options.handle_max
-        self.write(Begin(answer_to, 0, WINDOW, MAX_UINT >> 1, handle_max, properties=properties))
+        self.write(Begin(answer_to, 0, WINDOW, _OUTGOING_WINDOW, handle_max, properties=properties))
 
     def write_flow(self, link: Link | None = None, *, echo: bool = False) -> None:
         """Tell the peer our windows and, for a link, its credit."""
         self.incoming_window = WINDOW
-        self.connection.write(encode_flow(self, link, echo))
+        outgoing = self.outgoing.next_transfer
+        if link is not None and self.remote is not None and (link.remote is not None or link.role == SENDER):
+            self.connection.write(
+                _FLOW_FORM.pack(
+                    _FLOW_FORM.size, 0x0200, self.channel, _FLOW_LIST,
+                    0x70, self.next_incoming,
+                    0x70, self.incoming_window,
+                    0x70, outgoing,
+                    0x70, _OUTGOING_WINDOW,
+                    0x70, link.handle,
+                    0x70, link.delivery_count,
+                    0x70, link.credit,
+                    0x70, link.available,
+                    0x41 if link.drain else 0x42,
+                    0x41 if echo else 0x42,
+                )
+            )  # fmt: skip
+            return
+        flow = Flow(self.next_incoming if self.remote else None, self.incoming_window, outgoing, _OUTGOING_WINDOW)
+        if link is not None:
+            flow.handle = link.handle
+            flow.delivery_count = link.delivery_count if link.role == SENDER or link.remote else None
+            flow.link_credit = link.credit
+            flow.drain = link.drain
+        flow.echo = echo
+        self.write(flow)
 
     def leave(self) -> None:
         """Nothing goes in or out any more."""
         self.gone = True
         for link in self.links:
             link.gone = True
-            self.connection.names.pop((link.name, link.role), None)
+            self._names.pop((link.name, link.role), None)
             if isinstance(link, Receiver):
                 link.drop_unfinished()
+        self.dispositions.clear()
+        self.incoming.clear()
         self.outgoing_unsettled = Unsettled()
-        self.incoming = Unsettled()
-        self.outgoing = Outgoing(self)
+        self.outgoing = OutgoingTransfers(self.connection, self.channel, self.outgoing_unsettled)
         # What comes from now on is for nobody. Links and sessions that know each other would wait for the collector.
         for known in (self.links, self._handles, self._remote_handles, self._awaited):
             known.clear()
         if self.remote is not None:
             self.remote = _FORGOTTEN
 
-    def fail(self, condition: str, text: str, events: list[Event]) -> None:
+    def fail(self, condition: str, text: str, events: EventSink[Ended]) -> None:
         """End because of what the peer did."""
         error = Error(condition, text)
         if not self.told:
@@ -190,13 +243,13 @@ class Session:
 
     def forget(self, link: Link) -> None:
         """A link is gone, and what it had unsettled or waiting."""
-        self.connection.names.pop((link.name, link.role), None)
+        self._names.pop((link.name, link.role), None)
         if link in self.links:
             self.links.remove(link)
         if isinstance(link, Sender):
             self.outgoing_unsettled.forget(link)
             self.outgoing.forget(link)
-        else:
+        elif isinstance(link, Receiver):
             self.incoming.forget(link)
 
     def on_left(self, link: Link) -> None:
@@ -212,31 +265,31 @@ class Session:
         self.outgoing.window = begin.incoming_window
         self.outgoing.pump()
 
-    def on_end(self, end: End, events: list[Event]) -> None:
+    def on_end(self, end: performatives.End, events: EventSink[Ended]) -> None:
         """The peer's end: the first, or the answer to ours."""
         if not self.ending:
             self.ending = True
             self.leave()
-            self.write(End())
+            self.write(performatives.End())
         if not self.told:
             self.told = True
             events.append(Ended(self, end.error))
 
-    def on_attach(self, attach: Attach, events: list[Event]) -> None:
+    def on_attach(self, attach: Attach, events: EventSink[LinkEvent]) -> None:
         """The peer's attach: a new link, a stolen one, or the answer to ours."""
         if attach.handle > self.connection.options.handle_max:
             text = f"the highest handle here is {self.connection.options.handle_max}, not {attach.handle}"
-            raise Fatal(conditions.CONNECTION_FRAMING_ERROR, text)
+            raise ConnectionFault(conditions.CONNECTION_FRAMING_ERROR, text)
         if attach.handle in self._remote_handles:
             raise ProtocolError(conditions.SESSION_HANDLE_IN_USE, f"handle {attach.handle} is attached already")
         key = (attach.name, not attach.role)
         link = self._awaited.pop(key, None)
         if link is None:
-            before = self.connection.names.get(key)
+            before = self._names.get(key)
             if before is not None:
                 before.on_stolen(events)
             link = self._new_link(attach)
-            self.connection.names[key] = link
+            self._names[key] = link
             self._handles[link.handle] = link
             self.links.append(link)
         self._remote_handles[attach.handle] = link
@@ -245,12 +298,12 @@ class Session:
     def _new_link(self, attach: Attach) -> Link:
         try:
             handle = self._free_handle()
-        except Problem as problem:
+        except LimitReached as problem:
             raise ProtocolError(conditions.RESOURCE_LIMIT_EXCEEDED, str(problem)) from None
         kind = Sender if attach.role == RECEIVER else Receiver
         return kind(self, attach.name, handle)
 
-    def on_flow(self, flow: Flow, events: list[Event]) -> None:
+    def on_flow(self, flow: Flow, events: EventSink[LinkEvent]) -> None:
         """Windows, and credit of a link."""
         seen = 0 if flow.next_incoming_id is None else flow.next_incoming_id  # null: before it had our begin
         self.outgoing.window = serial_rest(seen, flow.incoming_window, self.outgoing.next_transfer)
@@ -262,8 +315,10 @@ class Session:
             self.write_flow()
         self.outgoing.pump()
 
-    def on_transfer(self, transfer: Transfer, payload: Piece, events: list[Event]) -> Receiver:
-        """A transfer of any shape; the plain ones are taken by `transfer_runs`."""
+    def on_transfer(
+        self, transfer: performatives.Transfer, payload: Piece, events: EventSink[ReceiverEvent]
+    ) -> Receiver:
+        """A transfer of any shape; the plain ones are taken by `incoming_runs`."""
         self.took(1)
         link = self._link(transfer.handle)
         if not isinstance(link, Receiver):
@@ -302,9 +357,10 @@ class Session:
         return number
 
     def on_disposition(
-        self, role: bool, first: int, last: int, settled: bool, state: DeliveryState | None, events: list[Event]
+        self, role: bool, first: int, last: int, settled: bool, state: DeliveryState | None, events: EventSink[Settled]
     ) -> None:
         """What the peer says about deliveries: those we sent, or those it sent."""
+        unsettled: Unsettled[Sender] | Unsettled[Receiver]
         if role == RECEIVER:
             unsettled, newest = self.outgoing_unsettled, self.outgoing.next_delivery
         else:
@@ -322,7 +378,7 @@ class Session:
                     events.pop()
             events.append(Settled(link, start, last + shift, state, settled))
 
-    def on_detach(self, detach: Detach, events: list[Event]) -> None:
+    def on_detach(self, detach: performatives.Detach, events: EventSink[LinkEvent]) -> None:
         """The peer's detach: the first, or the answer to ours."""
         link = self._link(detach.handle)
         del self._remote_handles[detach.handle]

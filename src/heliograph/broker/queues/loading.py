@@ -24,7 +24,7 @@ from heliograph.log import (
     QueueMessages,
     Record,
     decode_queue_messages,
-    kinds,
+    log_kinds,
     receivers_of,
     records_in,
     single_queue_message,
@@ -214,7 +214,7 @@ def _records(ledger: MessageLog, shelves: Sequence[Shelf]) -> Iterator[Iterator[
             records = ledger.reader.read(position, _READ_AT_ONCE, end, gaps=True)
             if not records:
                 break
-            yield (one for record in records for one in records_in(record) if one.kind == kinds.MESSAGES)
+            yield (one for record in records for one in records_in(record) if one.kind == log_kinds.MESSAGES)
             position = records[-1].end
 
 

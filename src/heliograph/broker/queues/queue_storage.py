@@ -130,7 +130,7 @@ class Shelf:
     def fetch(self, entries: Sequence[Entry]) -> None:
         """Read the payloads of messages that are safe, and not in memory; a Problem if the log does not have them."""
         if self._reading is None:
-            self._reading = self._writes.ledger.reading(self.cursor)
+            self._reading = self._writes.ledger.cursor_reader(self.cursor)
         for entry in sorted(entries, key=_offset_of) if len(entries) > 1 else entries:
             entry.payload = self._read(self._reading, entry.offset)
             self._memory.add(entry.size)

@@ -122,7 +122,7 @@ class QueueWrites:
                 self.acknowledge(cursor, offsets)
             self._done.clear()
         if self._failed:
-            self.ledger.note(facts.DELIVERIES, *self._failed)
+            self.ledger.append_record(facts.DELIVERIES, *self._failed)
             self._failed.clear()
 
     def store(self, runs: Runs) -> None:

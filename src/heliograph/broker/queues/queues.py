@@ -180,7 +180,7 @@ class Queues:
 
     def _note(self, definition: QueueDefinition) -> None:
         if self.writes is not None and (fact := self._fact(definition)):
-            self.writes.ledger.note(*fact)
+            self.writes.ledger.append_record(*fact)
 
     def _fact(self, definition: QueueDefinition) -> ApplicationRecord | None:
         if definition.temporary and definition.kind is Kind.LOCAL:
@@ -233,7 +233,7 @@ class Queues:
             raise Refused(refusal.PRECONDITION, f"queue {name} has {depth} messages")
         del self._definitions[name]
         if self.writes is not None and not (definition.temporary and definition.kind is Kind.LOCAL):
-            self.writes.ledger.note(*gone_fact(name))
+            self.writes.ledger.append_record(*gone_fact(name))
         if queue is not None:
             self._end(queue)  # its cursor goes last: there must never be a queue without the one it says it has
         return depth

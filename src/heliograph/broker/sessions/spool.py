@@ -96,7 +96,7 @@ class Spool:
     def find(self, offset: int) -> FoundRecord | None:
         """The record with a message that is pending; None if it is not safe yet."""
         if self._reading is None:
-            self._reading = self._ledger.reading(self.cursor)
+            self._reading = self._ledger.cursor_reader(self.cursor)
         return self._reading.find(offset)
 
     def take(self, found: FoundRecord, most: int) -> tuple[int, int]:

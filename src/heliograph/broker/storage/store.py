@@ -144,7 +144,7 @@ class Store:
     def settle_set_aside(self) -> None:
         """See to it that the log knows what is set aside, and what is not any more."""
         for one in self.set_aside.news():
-            self.ledger.note(*one.fact())
+            self.ledger.append_record(*one.fact())
         if self.set_aside.outdated:
             self.upkeep.checkpoint()  # changes of what could be opened would come behind a fact that it could not
 
@@ -185,7 +185,7 @@ class Store:
         self._note(facts.UNSUBSCRIBED, {"session": session.number, "filter": full})
 
     def _note(self, kind: int, fact: dict[str, Any]) -> None:
-        self.ledger.note(kind, facts.as_json(fact))
+        self.ledger.append_record(kind, facts.as_json(fact))
 
     # Streams
 
@@ -251,7 +251,7 @@ class Store:
     def keep(self, span: Span, cursors: list[Cursor], identifiers: list[int], publisher: Session | None) -> list[int]:
         """Store a span for these cursors, sent to some with identifiers from these on; offsets of its first message."""
         if self._issued and any(identifiers):
-            self.ledger.note(facts.MOVES, *self._issued)
+            self.ledger.append_record(facts.MOVES, *self._issued)
             self._issued.clear()
         return self.ledger.store(self._messages(span, publisher), cursors, identifiers)
 
@@ -285,7 +285,7 @@ class Store:
     def _write_moves(self) -> None:
         if self._issued or self._moves:
             # Where somebody waits for one, packets are held back, and the turn is in a hurry for these.
-            self.ledger.note(facts.MOVES, *self._issued, *self._moves, unhurried=True)
+            self.ledger.append_record(facts.MOVES, *self._issued, *self._moves, deferred=True)
             self._issued.clear()
             self._moves.clear()
 
@@ -312,12 +312,12 @@ class Store:
             self._note_unwritten()
         elif not self.ledger.has_unwritten:  # as after most reads
             return
-        elif self.ledger.is_hurried:
+        elif self.ledger.has_urgent:
             self._acks_since = 0.0
             self.ledger.end_turn(at_once=False)
             self._note_unwritten()
         elif self._have_waited():
-            self.ledger.write_unhurried()
+            self.ledger.write_deferred()
 
     def _note_unwritten(self) -> None:
         waiting = self.ledger.waiting

@@ -1,10 +1,27 @@
-"""A connection as the application has it: made, lost, made again elsewhere, and all that time the same object."""
+"""A connection as the application has it: made, lost, made again elsewhere, and all that time the same object.
 
-from collections.abc import Callable, Coroutine
+The driver (a face, or a test) says what the network does: `connected`, `disconnected`, `received`; and it calls `flush`
+at the end of each turn, which moves what waits on links and hands over the bytes to be written. Everything runs in the
+driver's thread.
+
+States, and what leads from one to the next:
+
+- *Connecting* (`_up` is false): `connect_to_any` tries servers one by one with `try_server`, which dials, greets,
+  begins sessions and attaches links again. Steps that need the server wait in `when_connected`. The first time, every
+  server is tried once; after a loss, for ever, unless all refuse us.
+- *Up*: the sessions work. `_lost` ends this, whoever ended the connection: all that wait for an answer get
+  `Interrupted`, sessions forget what was delivered on the old connection, senders keep what was not settled, and a new
+  round of connecting begins if the settings want it.
+- *Over* (`problem` is set): `_finish` has told everybody the reason. It comes from `close`, or from a server that will
+  never let us in. There is no way back.
+
+An event of the engine goes to the `context` of its session or link: a `SessionCore` or a `LinkEnd`. A context of None
+means that nobody waits for it any more.
+"""
+
 from contextlib import suppress
-from itertools import count
 from math import inf
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from heliograph import __version__
 from heliograph.amqp import (
@@ -17,29 +34,33 @@ from heliograph.amqp import (
     Closed,
     Connection,
     Credentials,
+    Described,
     Detached,
     Ended,
     Error,
     Event,
+    ExpiryPolicy,
     Flowed,
     Opened,
     Options,
-    Session,
+    Receiver,
+    Sender,
     Settled,
+    Source,
+    Target,
     Transfers,
+    ULong,
 )
-from heliograph.client.core.acknowledging import Acknowledge
-from heliograph.client.core.driver import Driver, Timer
+from heliograph.client.core.failover import Redirected, connect_to_any
 from heliograph.client.core.link_end import LinkEnd
-from heliograph.client.core.pending import Pending, all_of, start
-from heliograph.client.core.reaching import Interrupted, Redirected, reach
-from heliograph.client.core.servers import Server, Servers
+from heliograph.client.core.sender import SenderEnd
 from heliograph.client.core.session import SessionCore
-from heliograph.client.core.settings import Settings
-from heliograph.client.core.subscribing import SubscriptionNames
-from heliograph.client.core.temporary import TemporaryLink, Unsubscribing
-from heliograph.client.destination import Destination, TemporaryQueue, TemporaryTopic
-from heliograph.client.problems import (
+from heliograph.client.core.session_links import SessionLinks
+from heliograph.client.core.settings import Acknowledge, Server, Servers, Settings
+from heliograph.client.core.subscriptions import OUTCOMES
+from heliograph.client.core.wire import Driver, Interrupted, Timer, Wire
+from heliograph.client.destination import TemporaryQueue, TemporaryTopic
+from heliograph.client.errors import (
     ConnectionLost,
     IllegalState,
     InvalidDestination,
@@ -47,8 +68,8 @@ from heliograph.client.problems import (
     NoAnswer,
     problem_of,
 )
+from heliograph.client.pending import Pending, all_of, start
 from heliograph.common.pieces import Piece
-from heliograph.errors import Problem
 
 T = TypeVar("T")
 K = TypeVar("K", TemporaryQueue, TemporaryTopic)
@@ -58,36 +79,63 @@ _REFUSAL_FOLLOWS = "amqp:connection-establishment-failed"
 _OWN_PRODUCT = "heliograph"
 
 
-class ConnectionCore:
+_DELETE_ON_CLOSE = Described(ULong(0x2B), [])
+
+
+class TemporaryLink(SenderEnd):
+    """The link that keeps a temporary destination alive. Nothing is sent on it."""
+
+    def __init__(self, session: SessionLinks, kind: type[TemporaryQueue] | type[TemporaryTopic]) -> None:
+        super().__init__(session, f"a new {kind.capability}")
+        self.place = kind.made("", lambda: start(session.remove(self)))
+
+    def make_link(self) -> Sender:
+        return self.session.engine.attach_sender(
+            self.connection.link_name(self.place.capability),
+            Target(
+                expiry_policy=ExpiryPolicy.LINK_DETACH,
+                dynamic=True,
+                dynamic_node_properties={"lifetime-policy": _DELETE_ON_CLOSE},
+                capabilities=(self.place.capability,),
+            ),
+            source=Source(outcomes=OUTCOMES),
+        )
+
+    def ready(self) -> None:
+        """The server says what it is called; after a reconnection that is another name."""
+        assert self.link is not None
+        assert isinstance(self.link.target, Target)
+        self.place.name = str(self.link.target.address)
+
+
+class Unsubscribing(LinkEnd[Receiver]):
+    """Asks for a subscription by its name alone, in order to close it."""
+
+    def __init__(self, session: SessionLinks, name: str, link_name: str) -> None:
+        super().__init__(session, f"subscription {name!r}")
+        self._link_name = link_name
+
+    def make_link(self) -> Receiver:
+        return self.session.engine.attach_receiver(self._link_name, None, target=Target())
+
+    def is_refusal(self, link: Receiver) -> bool:
+        return link.remote is None or link.remote.source is None
+
+
+class ConnectionCore(Wire):
     """The state of one connection, whatever network connections it goes through."""
 
     def __init__(self, servers: Servers, settings: Settings, driver: Driver, *, external: bool = False) -> None:
         """With `external`, a server may know us by our certificate."""
+        super().__init__(settings, driver, servers.current)
         self.servers = servers
-        self.settings = settings
-        self.driver = driver
-        self.problem: MessagingProblem | None = None
-        """Why it is over, once it is."""
-        self.capabilities: frozenset[str] = frozenset()
-        """What the server offers on all links."""
-        self.rabbitmq_3 = False
-        """Whether the server is RabbitMQ 3. It ends a session that drains a classic queue, takes new credit to be on
-        top of what it has sent meanwhile, and says yes to filters that it then ignores."""
-        self.subscriptions = SubscriptionNames(settings.client_id)
         self._external = external
-        self._engine: Connection | None = None
-        self._server = servers.current
-        self._numbers = count(1)
-        self._prefixes: dict[str, str] = {}
         self._up = False
-        self._connected: Pending[None] = Pending()
         self._dialing: Pending[None] | None = None
         self._opened: Pending[None] = Pending()
         self._closing: Pending[None] | None = None
-        self._asked: dict[Pending[Any], None] = {}
-        self._touched: dict[LinkEnd[Any], None] = {}
         self._ticking: Timer | None = None
-        self._service = SessionCore(self, Acknowledge.AUTO)
+        self._service = SessionCore(self, Acknowledge.AUTO, self._temporary_queue, self._forget_session)
         """Carries temporary destinations and the like, which belong to no session of the application."""
         self._sessions: list[SessionCore] = []
 
@@ -100,7 +148,7 @@ class ConnectionCore:
 
     def disconnected(self, reason: str) -> None:
         """The network connection is gone, or did not come about."""
-        problem = ConnectionLost(f"{self._server}: {reason}")
+        problem = ConnectionLost(f"{self.server}: {reason}")
         if self._dialing is not None:
             self._dialing.fail(problem)
         else:
@@ -108,14 +156,14 @@ class ConnectionCore:
 
     def received(self, data: bytes) -> None:
         """Bytes came."""
-        if self._engine is not None:
-            self._handle(self._engine.receive(data, self.driver.now()))
+        if self.engine is not None:
+            self._handle(self.engine.receive(data, self.driver.now()))
             self.driver.wake()
 
     def flush(self) -> list[Piece]:
         """Move what waits, and hand over what is to be written."""
-        self._pump()
-        engine = self._engine
+        self.pump()
+        engine = self.engine
         if engine is None:
             return []
         engine.flush()
@@ -123,97 +171,14 @@ class ConnectionCore:
         return output
 
     def _tick(self) -> None:
-        engine = self._engine
+        engine = self.engine
         if engine is None:
             return
         events, due = engine.tick(self.driver.now())
         self._handle(events)
         self.driver.wake()
-        if due != inf and self._engine is engine:
+        if due != inf and self.engine is engine:
             self._ticking = self.driver.later(max(0.0, due - self.driver.now()), self._tick)
-
-    # For everything on the connection.
-
-    def touch(self, end: LinkEnd[Any]) -> None:
-        """Something waits at this end of a link; it is moved at the end of the turn."""
-        if not self._touched:
-            self.driver.wake()
-        self._touched[end] = None
-
-    def settle_now(self) -> None:
-        """Put acknowledgements that were gathered before whatever comes next."""
-        if self._engine is not None:
-            self._engine.flush()
-
-    async def ask(self, answer: Pending[T], doing: str) -> T:
-        """Wait for the server's answer, but not for ever, and not longer than the connection lasts."""
-        if self._engine is None:
-            raise Interrupted(ConnectionLost(f"{doing}: the connection is lost"))
-        late = NoAnswer(f"{doing}: {self._server} did not answer in {self.settings.timeout:g} seconds")
-        timer = self.driver.later(self.settings.timeout, lambda: answer.fail(late))
-        self._asked[answer] = None
-        try:
-            return await answer
-        finally:
-            timer.cancel()
-            self._asked.pop(answer, None)
-
-    async def when_connected(self, steps: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Do something that needs the server; again if the connection is lost meanwhile, unless we were the cause."""
-        while True:
-            await self._connected
-            try:
-                return await steps()
-            except Interrupted as interruption:
-                if interruption.our_fault:
-                    raise interruption.problem from None
-
-    def check(self) -> None:
-        """Raise if the connection is over."""
-        if self.problem is not None:
-            raise self.problem
-
-    def next_number(self) -> int:
-        """Counts everything on the connection that needs a name of its own."""
-        return next(self._numbers)
-
-    def link_name(self, kind: str) -> str:
-        """A name for a link that no other has."""
-        return f"{self.settings.identity}:{kind}:{self.next_number()}"
-
-    async def make(self, what: Callable[[], T], doing: str) -> T:
-        """Make something on the wire."""
-        if self._engine is None:
-            raise Interrupted(ConnectionLost(f"{doing}: the connection is lost"))
-        if self._engine.gone:
-            # The server has closed it, and its reason is among the events that are being handled.
-            await self.ask(Pending(), doing)
-        try:
-            made = what()
-        except MessagingProblem:
-            raise
-        except Problem as problem:
-            raise MessagingProblem(f"{doing}: {problem}") from problem
-        self.driver.wake()
-        return made
-
-    def begin(self) -> Session:
-        """Begin a session on the wire."""
-        if self._engine is None:
-            raise Interrupted(ConnectionLost("the connection is lost"))
-        return self._engine.begin()
-
-    def address_of(self, place: Destination) -> str:
-        """What a destination is called on the wire: some servers want all names of queues or topics to begin alike."""
-        prefix = self._prefixes.get(place.capability)
-        return place.name if prefix is None or place.name.startswith(prefix) else prefix + place.name
-
-    def name_of(self, address: str) -> str:
-        """The name in an address."""
-        for prefix in self._prefixes.values():
-            if prefix and address.startswith(prefix):
-                return address[len(prefix) :]
-        return address
 
     # For the application.
 
@@ -223,7 +188,7 @@ class ConnectionCore:
 
     async def _open(self) -> None:
         try:
-            await reach(self, patient=False)
+            await connect_to_any(self, patient=False)
         except MessagingProblem as problem:
             self._finish(problem)
             raise
@@ -250,19 +215,13 @@ class ConnectionCore:
                 # What is on its way to us goes back, too: nobody has seen it, so it has not failed.
                 await consumer.pause()
             session.abandon()
-        if self._engine is not None:
+        if self.engine is not None:
             # Acknowledgements come before the end.
-            self._pump()
+            self.pump()
             self.settle_now()
-            self._engine.close()
+            self.engine.close()
             self.driver.wake()
             await self.ask(closed, "closing the connection")
-
-    def _pump(self) -> None:
-        while self._touched:
-            touched, self._touched = self._touched, {}
-            for end in touched:
-                end.pump()
 
     def session(self, mode: Acknowledge) -> Pending[SessionCore]:
         """Open a session."""
@@ -270,12 +229,12 @@ class ConnectionCore:
 
     async def _session(self, mode: Acknowledge) -> SessionCore:
         self.check()
-        session = SessionCore(self, mode)
+        session = SessionCore(self, mode, self._temporary_queue, self._forget_session)
         await self.when_connected(session.begin)
         self._sessions.append(session)
         return session
 
-    def forget_session(self, session: SessionCore) -> None:
+    def _forget_session(self, session: SessionCore) -> None:
         """It is closed."""
         if session in self._sessions:
             self._sessions.remove(session)
@@ -286,6 +245,9 @@ class ConnectionCore:
         link = TemporaryLink(self._service, kind)
         await self._service.add(link)
         return link.place  # type: ignore[return-value]
+
+    async def _temporary_queue(self) -> TemporaryQueue:
+        return await self.temporary(TemporaryQueue)
 
     async def unsubscribe(self, name: str) -> None:
         """Delete a durable subscription."""
@@ -298,11 +260,11 @@ class ConnectionCore:
 
         await self.when_connected(attach_and_close)
 
-    # For reaching servers.
+    # For connecting.
 
     async def try_server(self, server: Server) -> None:
         """Connect to one server and see that it lets us in."""
-        self._server = server
+        self.server = server
         self._dialing = Pending()
         late = NoAnswer(f"{server} did not answer in {self.settings.timeout:g} seconds")
         timer = self.driver.later(self.settings.timeout, lambda: dialing.fail(late))
@@ -327,9 +289,9 @@ class ConnectionCore:
             raise
 
     async def _introduce(self, server: Server) -> None:
-        self._engine = Connection(self._options(server), server=False)
+        self.engine = Connection(self._options(server), server=False)
         self._opened = Pending()
-        self._engine.open()
+        self.engine.open()
         self._tick()
         await self.ask(self._opened, f"connecting to {server}")
 
@@ -346,17 +308,6 @@ class ConnectionCore:
             properties={"product": _OWN_PRODUCT, "version": __version__},
             credentials=credentials,
         )
-
-    async def sleep(self, seconds: float) -> None:
-        """Wait; the end of the connection ends it, too."""
-        waited: Pending[None] = Pending()
-        timer = self.driver.later(seconds, lambda: waited.resolve(None))
-        self._asked[waited] = None
-        try:
-            await waited
-        finally:
-            timer.cancel()
-            self._asked.pop(waited, None)
 
     # What comes from the server.
 
@@ -396,7 +347,7 @@ class ConnectionCore:
         properties = answer.properties or {}
         self.capabilities = frozenset(answer.offered_capabilities)
         self.rabbitmq_3 = (properties.get("product"), str(properties.get("version"))[:2]) == ("RabbitMQ", "3.")
-        self._prefixes = {
+        self.prefixes = {
             kind: prefix
             for kind in ("queue", "topic")
             if isinstance(prefix := properties.get(f"{kind}-prefix"), str) and prefix
@@ -404,11 +355,11 @@ class ConnectionCore:
         self.servers.announced(properties.get("failover-server-list"))
         if properties.get(_REFUSAL_FOLLOWS):
             return
-        wanted = self._server.hostname if self._server is not None else ""
+        wanted = self.server.hostname
         if wanted and properties.get("product") == _OWN_PRODUCT and wanted != answer.container_id:
             # It sends on whoever asks for a queue manager of its own, and serves everybody else itself.
             self._opened.fail(
-                InvalidDestination(f"{self._server}: there is no queue manager {wanted}, only {answer.container_id}")
+                InvalidDestination(f"{self.server}: there is no queue manager {wanted}, only {answer.container_id}")
             )
             return
         self._opened.resolve(None)
@@ -417,7 +368,7 @@ class ConnectionCore:
         if self._closing is not None:
             self._closing.resolve(None)
             return
-        problem = problem_of(error, str(self._server), ConnectionLost)
+        problem = problem_of(error, str(self.server), ConnectionLost)
         if error is not None and error.condition == CONNECTION_REDIRECT:
             other = self.servers.redirected(error.info)
             problem = problem if other is None else Redirected(str(problem), other)
@@ -425,10 +376,10 @@ class ConnectionCore:
 
     def _lost(self, problem: MessagingProblem) -> None:
         """The connection to this server is gone, whoever ended it."""
-        if self._engine is None:
+        if self.engine is None:
             return
         self.driver.hang_up()
-        self._engine = None
+        self.engine = None
         if self._ticking is not None:
             self._ticking.cancel()
         was_up, self._up = self._up, False
@@ -451,13 +402,15 @@ class ConnectionCore:
 
     async def _reconnect(self, problem: MessagingProblem) -> None:
         try:
-            await reach(self, patient=True, begin_with=problem.server if isinstance(problem, Redirected) else None)
+            await connect_to_any(
+                self, patient=True, begin_with=problem.server if isinstance(problem, Redirected) else None
+            )
         except MessagingProblem as final:
             self._finish(final)
             return
         self._established()
         if self.settings.on_restored is not None:
-            self.driver.tell(self.settings.on_restored, str(self._server))
+            self.driver.tell(self.settings.on_restored, str(self.server))
 
     def _established(self) -> None:
         self._up = True
@@ -471,7 +424,7 @@ class ConnectionCore:
         self.problem = problem
         self._up = False
         self.driver.hang_up()
-        self._engine = None
+        self.engine = None
         if self._ticking is not None:
             self._ticking.cancel()
         for session in [self._service, *self._sessions]:

@@ -1,23 +1,37 @@
-"""Our end of a link: attached, lost with its connection and attached again, detached."""
+"""Our end of a link: attached, lost with its connection and attached again, detached.
 
-from typing import TYPE_CHECKING, Generic, TypeVar
+`link` is the engine's link while there is one, and None before the first attach has been answered, after a loss
+until the next one has been, and at the end. In between, `_attaching` or `_detaching` waits for the peer. A `LinkEnd` is
+closed once: by us (`detach`), or by `end`, with the problem that everybody who uses it is told from then on.
+"""
 
-from heliograph.amqp import Delivery, Detached, Error, Link
-from heliograph.client.core.pending import Pending
-from heliograph.client.core.reaching import Interrupted
-from heliograph.client.problems import IllegalState, MessagingProblem, problem_of
+from typing import Any, Generic, Protocol, TypeVar
 
-if TYPE_CHECKING:
-    from heliograph.client.core.session import SessionCore
-
+from heliograph.amqp import Delivery, Detached, Error, Link, Session
+from heliograph.client.core.wire import Interrupted, Wire
+from heliograph.client.errors import IllegalState, MessagingProblem, problem_of
+from heliograph.client.pending import Pending
 
 L = TypeVar("L", bound=Link)
+
+
+class LinkOwner(Protocol):
+    """What links use of their session."""
+
+    connection: Wire
+
+    @property
+    def engine(self) -> Session: ...
+
+    def expects(self, link: "LinkEnd[Any]") -> None: ...
+
+    def expects_no_more(self, link: "LinkEnd[Any]") -> None: ...
 
 
 class LinkEnd(Generic[L]):
     """What senders and receivers have in common. `what` names it in messages for people."""
 
-    def __init__(self, session: "SessionCore", what: str) -> None:
+    def __init__(self, session: LinkOwner, what: str) -> None:
         self.session = session
         self.connection = session.connection
         self.what = what

@@ -21,8 +21,8 @@ from heliograph.amqp.messages import (
 )
 from heliograph.amqp.messages.jms_kinds import BYTES
 from heliograph.client.destination import KINDS, Destination, Queue, destination_of
+from heliograph.client.errors import MessageFormat
 from heliograph.client.message import Message
-from heliograph.client.problems import MessageFormat
 from heliograph.errors import Problem
 from heliograph.mapping import BYTES_CONTENT_TYPE, body_of, kind_and_body
 
@@ -119,7 +119,7 @@ def decode_incoming(payload: bytes, message: Message, name_of: NameOf) -> None:
     message.annotations = annotations
     message.properties = came.application_properties
     message.body = body_of(came.body, message.content_type, annotations.get(JMS_MESSAGE_KIND))
-    message._delivered_before = came.delivery_count
+    message.failed_deliveries = came.delivery_count
 
 
 def _seconds(ms: Any) -> float | None:

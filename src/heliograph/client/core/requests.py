@@ -1,19 +1,18 @@
 """Requests and their replies: a temporary queue for the replies of a session, told apart by correlation id."""
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 from heliograph.amqp import Accepted
-from heliograph.client.core.fetched import settle, take_all
-from heliograph.client.core.pending import Pending, start
-from heliograph.client.core.producing import Manner, ProducerCore
-from heliograph.client.core.receiving import ReceiverEnd
-from heliograph.client.core.sending import Sending
+from heliograph.client.core.consumer import ReceiverEnd
+from heliograph.client.core.inbox import settle, take_all
+from heliograph.client.core.producer import Manner, ProducerCore
+from heliograph.client.core.sender import Sending
+from heliograph.client.core.session_links import SessionLinks
 from heliograph.client.destination import Destination, TemporaryQueue, destination_of
+from heliograph.client.errors import IllegalState, MessagingProblem, NoAnswer
 from heliograph.client.message import Message
-from heliograph.client.problems import IllegalState, MessagingProblem, NoAnswer
-
-if TYPE_CHECKING:
-    from heliograph.client.core.session import SessionCore
+from heliograph.client.pending import Pending, start
 
 
 class _Request:
@@ -30,8 +29,16 @@ class _Request:
 class Requests:
     """The requests of one session."""
 
-    def __init__(self, session: "SessionCore") -> None:
+    def __init__(
+        self,
+        session: SessionLinks,
+        new_queue: Callable[[], Coroutine[Any, Any, TemporaryQueue]],
+        consumer_of: Callable[[Destination], ReceiverEnd],
+    ) -> None:
+        """`new_queue` makes the queue for the replies, and `consumer_of` its consumer, which is not attached yet."""
         self._session = session
+        self._new_queue = new_queue
+        self._consumer_of = consumer_of
         self._waiting: dict[Any, _Request] = {}
         self._opening: Pending[None] | None = None
         self._producer: ProducerCore | None = None
@@ -75,8 +82,8 @@ class Requests:
 
     async def _open(self) -> None:
         session = self._session
-        self._queue = await session.connection.temporary(TemporaryQueue)
-        replies = session.consumer(self._queue)
+        self._queue = await self._new_queue()
+        replies = self._consumer_of(self._queue)
         replies.on_ready = self._arrived
         self._replies = replies
         await session.add(replies)
@@ -103,12 +110,12 @@ class Requests:
     def _arrived(self) -> None:
         replies = self._replies
         assert replies is not None
-        fetched = replies.fetched
-        deliveries = take_all(fetched.ready)
-        settle(fetched, deliveries, Accepted())
+        inbox = replies.inbox
+        deliveries = take_all(inbox.ready)
+        settle(inbox, deliveries, Accepted())
         self._session.connection.touch(replies)
         for delivery in deliveries:
-            message = replies.message(fetched, delivery)
+            message = replies.message(inbox, delivery)
             try:
                 request = self._waiting.get(message.correlation_id)
             except (MessagingProblem, TypeError):

@@ -1,63 +1,56 @@
-"""A session: producers, consumers, and one rule for acknowledging or one unit of work."""
+"""A session: producers, consumers, and one rule for acknowledging or one unit of work.
+
+It outlives network connections: `interrupted` when one is lost, `restore` when the next one is there. What the
+application received on the lost one can no longer be acknowledged, and comes again; a unit of work that had something
+in it is doomed, and the next commit says so.
+
+A message goes from the engine into the `Inbox` of its consumer, and from there to the application, which may be another
+thread. `taken` says that it has it. What happens then depends on the mode: it is settled at once (AUTO, DUPS_OK), kept
+in `_delivered` until the application acknowledges it (CLIENT, INDIVIDUAL), or in the transaction until that ends. A
+consumer that is closed while the application has messages of its own is detached when they are settled (`_lingering`).
+"""
 
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from heliograph.amqp import Accepted, Delivery, DeliveryState, Error, Session
-from heliograph.client.core.acknowledging import Acknowledge
-from heliograph.client.core.fetched import FAILED, Fetched, begun, settle
-from heliograph.client.core.pending import Pending, all_of, start
-from heliograph.client.core.reaching import Interrupted
-from heliograph.client.core.receiving import ReceiverEnd
+from heliograph.amqp import Accepted, Delivery, Error
+from heliograph.client.core.consumer import ReceiverEnd
+from heliograph.client.core.inbox import FAILED, Inbox, begun, settle
+from heliograph.client.core.link_end import LinkEnd
 from heliograph.client.core.requests import Requests
-from heliograph.client.core.sending import SenderEnd
-from heliograph.client.core.sources import Subscription
+from heliograph.client.core.session_links import SessionLinks
+from heliograph.client.core.settings import Acknowledge
+from heliograph.client.core.subscriptions import Subscription
 from heliograph.client.core.transaction import Transaction
-from heliograph.client.destination import Destination
-from heliograph.client.problems import ConnectionLost, IllegalState, MessagingProblem, TransactionRolledBack, problem_of
-
-if TYPE_CHECKING:
-    from heliograph.client.core.connection import ConnectionCore
-    from heliograph.client.core.link_end import LinkEnd
+from heliograph.client.core.wire import Interrupted, Wire
+from heliograph.client.destination import Destination, TemporaryQueue
+from heliograph.client.errors import IllegalState, MessagingProblem, TransactionRolledBack, problem_of
+from heliograph.client.pending import Pending, all_of, start
 
 _ACCEPTED = Accepted()
-_SETTLED_LATER = frozenset({Acknowledge.CLIENT, Acknowledge.INDIVIDUAL, Acknowledge.TRANSACTED})
-HEEDS_RECEIVED = "heliograph:received"
-"""What a server offers that counts only those messages as failed which a lost client said it has received."""
 
 
-class SessionCore:
+class SessionCore(SessionLinks):
     """One session of a connection. It outlives the network connection: `restore` makes it again on a new one."""
 
-    def __init__(self, connection: "ConnectionCore", mode: Acknowledge) -> None:
-        self.connection = connection
-        self.mode = mode
-        self.requests = Requests(self)
-        self.closed = False
-        self.problem: MessagingProblem | None = None
-        self.transaction = Transaction(self) if mode is Acknowledge.TRANSACTED else None
-        self._engine: Session | None = None
+    def __init__(
+        self,
+        connection: Wire,
+        mode: Acknowledge,
+        new_queue: Callable[[], Coroutine[Any, Any, TemporaryQueue]],
+        on_closed: Callable[["SessionCore"], None],
+    ) -> None:
+        """`new_queue` makes a temporary queue for the replies to requests; `on_closed` hears of the end by `close`."""
+        super().__init__(connection, mode)
+        self.requests = Requests(self, new_queue, self.consumer)
+        self._on_closed = on_closed
         self._begun: Pending[None] = Pending()
         self._ended: Pending[None] | None = None
-        self._links: list[LinkEnd[Any]] = []
-        self._arriving: list[LinkEnd[Any]] = []
-        """Links that are being attached for the first time. Messages may wait for them already."""
-        self._expecting: dict[LinkEnd[Any], None] = {}
-        """Links, of the list above or not, that wait for the server to answer their attach or detach."""
-        self._delivered: dict[tuple[Fetched, int], Delivery] = {}
+        self._delivered: dict[tuple[Inbox, int], Delivery] = {}
         """What the application has and has not acknowledged."""
-        self._lingering: list[tuple[Fetched, Callable[[], Coroutine[Any, Any, None]]]] = []
+        self._lingering: list[tuple[Inbox, Callable[[], Coroutine[Any, Any, None]]]] = []
         """Consumers that were closed while the application had messages of theirs."""
-
-    # Life.
-
-    @property
-    def engine(self) -> Session:
-        """The session on the wire."""
-        if self._engine is None:
-            raise self.problem or Interrupted(ConnectionLost("the connection is lost"))
-        return self._engine
 
     async def begin(self) -> None:
         """Begin on the connection as it is now."""
@@ -78,7 +71,7 @@ class SessionCore:
         await all_of([start(self._restore_link(link)) for link in list(self._links)])
         self.requests.restored()
 
-    async def _restore_link(self, link: "LinkEnd[Any]") -> None:
+    async def _restore_link(self, link: LinkEnd[Any]) -> None:
         try:
             await link.attach()
         except MessagingProblem as problem:
@@ -138,7 +131,7 @@ class SessionCore:
                 link.absorb()
         self.abandon()
         self.closed = True
-        self.connection.forget_session(self)
+        self._on_closed(self)
         problem = IllegalState("the session is closed")
         for link in self._links:
             link.end(problem)
@@ -154,8 +147,8 @@ class SessionCore:
     def abandon(self) -> None:
         """What the application has and did not acknowledge counts as failed."""
         delivered, self._delivered = self._delivered, {}
-        for (fetched, _), delivery in delivered.items():
-            settle(fetched, [delivery], FAILED)
+        for (inbox, _), delivery in delivered.items():
+            settle(inbox, [delivery], FAILED)
 
     async def finish_sending(self) -> None:
         """Wait for what is on its way, as long as there is a connection. Its senders are told what became of it."""
@@ -163,43 +156,7 @@ class SessionCore:
             for sender in self._senders:
                 await sender.finish()
 
-    def check(self) -> None:
-        """Raise if the session is over."""
-        if self.problem is not None:
-            raise self.problem
-        if self.closed:
-            raise IllegalState("the session is closed")
-        self.connection.check()
-
     # Links.
-
-    async def add(self, link: "LinkEnd[Any]") -> None:
-        """Attach a link, and again after each loss of the connection."""
-        self.check()
-        self._arriving.append(link)
-        try:
-            await self.connection.when_connected(link.attach)
-        except MessagingProblem as problem:
-            if not link.closed:
-                link.end(problem)
-            raise
-        finally:
-            self._arriving.remove(link)
-        self._links.append(link)
-
-    def expects(self, link: "LinkEnd[Any]") -> None:
-        """A link waits for an answer: if the session ends before it comes, the link has to hear of that."""
-        self._expecting[link] = None
-
-    def expects_no_more(self, link: "LinkEnd[Any]") -> None:
-        """The answer came, or nobody waits for it any more."""
-        self._expecting.pop(link, None)
-
-    async def remove(self, link: "LinkEnd[Any]") -> None:
-        """Detach a link for good."""
-        if link in self._links:
-            self._links.remove(link)
-        await link.detach()
 
     def forget_consumer(self, consumer: ReceiverEnd) -> None:
         """It is about to be closed and will not be attached again."""
@@ -233,47 +190,29 @@ class SessionCore:
         """All that are open."""
         return [link for link in self._links if isinstance(link, ReceiverEnd)]
 
-    @property
-    def _senders(self) -> list[SenderEnd]:
-        return [link for link in [*self._links, *self._arriving] if isinstance(link, SenderEnd)]
-
     # Messages.
 
-    @property
-    def may_send(self) -> bool:
-        """Whether messages can go out now: in a transacted session, only while there is a transaction."""
-        return self.transaction is None or self.transaction.active
-
-    def work_state(self) -> DeliveryState | None:
-        """What marks messages of this session as part of its unit of work, if it has one."""
-        return None if self.transaction is None else self.transaction.state()
-
-    @property
-    def tells_what_it_has(self) -> bool:
-        """Whether the server is told what the application has received, long before it hears what became of it."""
-        return self.mode in _SETTLED_LATER and HEEDS_RECEIVED in self.connection.capabilities
-
-    def taken(self, fetched: Fetched, deliveries: list[Delivery]) -> None:
+    def taken(self, inbox: Inbox, deliveries: list[Delivery]) -> None:
         """The application received these."""
         if deliveries[0].settled:
             return
         if self.tells_what_it_has:
-            begun(fetched, deliveries)
+            begun(inbox, deliveries)
         match self.mode:
             case Acknowledge.AUTO | Acknowledge.DUPS_OK:
-                settle(fetched, deliveries, _ACCEPTED)
+                settle(inbox, deliveries, _ACCEPTED)
             case Acknowledge.CLIENT | Acknowledge.INDIVIDUAL:
-                self._delivered |= {(fetched, delivery.number): delivery for delivery in deliveries}
+                self._delivered |= {(inbox, delivery.number): delivery for delivery in deliveries}
             case Acknowledge.TRANSACTED:
                 assert self.transaction is not None
-                self.transaction.received(fetched, deliveries)
+                self.transaction.received(inbox, deliveries)
 
-    def acknowledge(self, fetched: Fetched, delivery: Delivery) -> None:
+    def acknowledge(self, inbox: Inbox, delivery: Delivery) -> None:
         """A message was acknowledged by the application."""
         self._absorb()
         if self.mode is Acknowledge.INDIVIDUAL:
-            if self._delivered.pop((fetched, delivery.number), None) is not None:
-                settle(fetched, [delivery], _ACCEPTED)
+            if self._delivered.pop((inbox, delivery.number), None) is not None:
+                settle(inbox, [delivery], _ACCEPTED)
         elif self.mode is Acknowledge.CLIENT:
             self._acknowledge_all()
         self._let_go()
@@ -281,11 +220,11 @@ class SessionCore:
 
     def _acknowledge_all(self) -> None:
         delivered, self._delivered = self._delivered, {}
-        runs: dict[Fetched, list[Delivery]] = {}
-        for (fetched, _), delivery in delivered.items():
-            runs.setdefault(fetched, []).append(delivery)
-        for fetched, deliveries in runs.items():
-            settle(fetched, deliveries, _ACCEPTED)
+        runs: dict[Inbox, list[Delivery]] = {}
+        for (inbox, _), delivery in delivered.items():
+            runs.setdefault(inbox, []).append(delivery)
+        for inbox, deliveries in runs.items():
+            settle(inbox, deliveries, _ACCEPTED)
 
     async def recover(self) -> None:
         """Give out again what was not acknowledged. Nothing of this is told to the server."""
@@ -295,33 +234,33 @@ class SessionCore:
         self._absorb()
         delivered, self._delivered = self._delivered, {}
         for consumer in self.consumers:
-            own = [delivery for (fetched, _), delivery in delivered.items() if fetched is consumer.fetched]
+            own = [delivery for (inbox, _), delivery in delivered.items() if inbox is consumer.inbox]
             if own:
-                consumer.put_back(consumer.fetched, own)
-        kept = {consumer.fetched for consumer in self.consumers}
+                consumer.put_back(consumer.inbox, own)
+        kept = {consumer.inbox for consumer in self.consumers}
         self._delivered = {key: delivery for key, delivery in delivered.items() if key[0] not in kept}
 
     def _absorb(self) -> None:
         for consumer in self.consumers:
             consumer.absorb()
 
-    async def when_settled(self, fetched: Fetched, detach: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    async def when_settled(self, inbox: Inbox, detach: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Detach a closed consumer: now, or when the application has settled what it has of it."""
-        if self._holds(fetched):
-            self._lingering.append((fetched, detach))
+        if self._holds(inbox):
+            self._lingering.append((inbox, detach))
         else:
             await detach()
 
-    def _holds(self, fetched: Fetched) -> bool:
+    def _holds(self, inbox: Inbox) -> bool:
         if self.transaction is not None:
-            return self.transaction.holds(fetched)
-        return any(holder is fetched for holder, _ in self._delivered)
+            return self.transaction.holds(inbox)
+        return any(holder is inbox for holder, _ in self._delivered)
 
     def _let_go(self) -> None:
         lingering, self._lingering = self._lingering, []
-        for fetched, detach in lingering:
-            if self._holds(fetched):
-                self._lingering.append((fetched, detach))
+        for inbox, detach in lingering:
+            if self._holds(inbox):
+                self._lingering.append((inbox, detach))
             else:
                 start(detach())
 
@@ -369,7 +308,7 @@ class SessionCore:
     async def _undo(self, transaction: Transaction, *, blame: bool = True) -> None:
         self._absorb()
         # What was fetched ahead goes back first, or it would overtake what is rolled back.
-        consumers = [consumer for consumer in self.consumers if transaction.holds(consumer.fetched)]
+        consumers = [consumer for consumer in self.consumers if transaction.holds(consumer.inbox)]
         for consumer in consumers:
             await consumer.pause()
         self._absorb()

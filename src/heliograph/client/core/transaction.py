@@ -1,7 +1,7 @@
 """The unit of work of a session: one transaction after the other, over a link to the server's coordinator."""
 
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from heliograph.amqp import (
     Accepted,
@@ -19,21 +19,17 @@ from heliograph.amqp import (
     TransactionalState,
 )
 from heliograph.amqp.messages import Message, Value, encode_message
-from heliograph.client.core.fetched import FAILED, Fetched, settle
-from heliograph.client.core.pending import Pending
-from heliograph.client.core.sending import AnySending, SenderEnd, Sending
-from heliograph.client.problems import (
+from heliograph.client.core.inbox import FAILED, Inbox, settle
+from heliograph.client.core.sender import AnySending, SenderEnd, Sending, SendingSession
+from heliograph.client.core.subscriptions import OUTCOMES
+from heliograph.client.errors import (
     MessagingProblem,
     TransactionInDoubt,
     TransactionRolledBack,
     Unsupported,
     problem_of,
 )
-
-if TYPE_CHECKING:
-    from heliograph.client.core.session import SessionCore
-
-OUTCOMES = ("amqp:accepted:list", "amqp:rejected:list", "amqp:released:list", "amqp:modified:list")
+from heliograph.client.pending import Pending
 
 
 class _Phase(Enum):
@@ -45,7 +41,7 @@ class _Phase(Enum):
 class Transaction(SenderEnd):
     """The current unit of work of a transacted session."""
 
-    def __init__(self, session: "SessionCore") -> None:
+    def __init__(self, session: SendingSession) -> None:
         super().__init__(session, "the transaction coordinator of the server")
         self._phase = _Phase.NONE
         self._id = b""
@@ -54,7 +50,7 @@ class Transaction(SenderEnd):
         """Whether anything was sent or received in it."""
         self.failure: BaseException | None = None
         """Why a message that was sent in it did not arrive."""
-        self._received: dict[Fetched, list[Delivery]] = {}
+        self._received: dict[Inbox, list[Delivery]] = {}
         """What was received in it. The server is told at its end: until then, each message could still be spared."""
 
     def make_link(self) -> Sender:
@@ -80,14 +76,14 @@ class Transaction(SenderEnd):
         """Whether messages were sent in it while there was no connection: they leave with the next one."""
         return self.used and self._phase is _Phase.NONE
 
-    def holds(self, fetched: Fetched) -> bool:
+    def holds(self, inbox: Inbox) -> bool:
         """Whether messages of that link were received in it."""
-        return fetched in self._received
+        return inbox in self._received
 
-    def received(self, fetched: Fetched, deliveries: list[Delivery]) -> None:
+    def received(self, inbox: Inbox, deliveries: list[Delivery]) -> None:
         """The application received these: they are gone when the unit is committed, and come again if not."""
         self.used = True
-        self._received.setdefault(fetched, []).extend(deliveries)
+        self._received.setdefault(inbox, []).extend(deliveries)
 
     def state(self, outcome: Accepted | None = None) -> DeliveryState:
         """What marks a delivery, or its outcome, as part of this unit of work."""
@@ -138,8 +134,8 @@ class Transaction(SenderEnd):
             await self._declared(self._ask(Declare()))
 
     def _settle(self, outcome: DeliveryState) -> None:
-        for fetched, deliveries in self._received.items():
-            settle(fetched, deliveries, outcome)
+        for inbox, deliveries in self._received.items():
+            settle(inbox, deliveries, outcome)
 
     async def _discharge(self, outcome: DeliveryState, *, fail: bool = False) -> None:
         """End the transaction and begin the next, in one go: the server need not be waited for in between."""

@@ -3,14 +3,33 @@
 Both are read from the envelope, when somebody looks.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.formats.format_problem import CANNOT_WRITE, FormatProblem
-from heliograph.flow.formats.header_elements import fill, value_of
 from heliograph.flow.language.values.zone import GmtTimestamp
-from heliograph.flow.tree import Part
+from heliograph.flow.tree import Element, Part, Value, building
+from heliograph.flow.tree.element_types import NAME_VALUE
+
+
+def fill(part: Element, fields: Iterable[tuple[str, Value]]) -> None:
+    """Give a part (or a folder) these fields as its only children, as a reader does, and close it."""
+    building.complete(part, [Element(name, value, NAME_VALUE) for name, value in fields])
+
+
+def value_of(parent: Element | None, name: str) -> Value:
+    """The value of a child; NULL if there is none."""
+    child = parent.first(name) if parent is not None else None
+    return child.value if child is not None else None
+
+
+def put(parent: Element, name: str, value: Value) -> None:
+    """Set the value of a child, if it has another."""
+    child = parent.ensure(name)
+    if child.value != value:
+        child.set_value(value)
+
 
 REPLY_PROTOCOL = "MQ"
 

@@ -13,13 +13,14 @@ from typing import Any, NamedTuple, cast
 from heliograph.errors import Problem
 from heliograph.flow.formats.catalogue import MODELLED, Catalogue
 from heliograph.flow.formats.envelope import Envelope
-from heliograph.flow.formats.header_elements import put, value_of
 from heliograph.flow.formats.message_properties import (
     PROPERTIES,
     USER_PROPERTIES,
     MessageProperties,
     properties_to_envelope,
+    put,
     user_properties,
+    value_of,
 )
 from heliograph.flow.formats.mqmd import MQMD, to_envelope
 from heliograph.flow.formats.mqrfh2 import FORMAT as RFH2_FORMAT

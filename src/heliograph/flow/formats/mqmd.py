@@ -12,7 +12,7 @@ from typing import Any
 from heliograph.flow.formats.charsets import charset
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.formats.format_problem import CANNOT_WRITE, FormatProblem
-from heliograph.flow.formats.header_elements import fill, value_of
+from heliograph.flow.formats.message_properties import fill, value_of
 from heliograph.flow.language.values.zone import GmtTime
 from heliograph.flow.tree import Part, Text
 

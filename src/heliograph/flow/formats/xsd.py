@@ -25,6 +25,7 @@ from xmlschema.validators import (
 )
 
 from heliograph.common.documents import Place
+from heliograph.flow.formats.model.field_values import CONVERSIONS
 from heliograph.flow.formats.model.logical import (
     ONCE,
     Field,
@@ -38,7 +39,6 @@ from heliograph.flow.formats.model.logical import (
     Type,
 )
 from heliograph.flow.formats.model.model_kinds import Imported, Members, ModelProblem
-from heliograph.flow.formats.model.value_conversion import CONVERSIONS
 from heliograph.flow.formats.schema_files import SchemaFiles, files_taken_in
 from heliograph.flow.language.values.literals import MAX_INTEGER, MIN_INTEGER
 

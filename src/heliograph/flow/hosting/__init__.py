@@ -28,10 +28,26 @@ back and taken again after a pause (`Step.LATER`, `Waiting`). The inline host wa
 Spark has limited patience, and then stops.
 """
 
-from heliograph.flow.hosting.attempts import ATTEMPTS, Attempts, BatchSize, RefusalMemory, is_new, may_be_put_away
-from heliograph.flow.hosting.dead_letters import unreadable, with_dead_letters
-from heliograph.flow.hosting.rules import INLINE, SPARK, BatchDecision, Rules, Step
-from heliograph.flow.hosting.waiting import Waiting, is_lost, unreachable
+from heliograph.flow.hosting.attempts import (
+    ATTEMPTS,
+    Attempts,
+    BatchSize,
+    RefusalMemory,
+    Waiting,
+    is_new,
+    may_be_put_away,
+)
+from heliograph.flow.hosting.rules import (
+    INLINE,
+    SPARK,
+    BatchDecision,
+    Rules,
+    Step,
+    is_lost,
+    unreachable,
+    unreadable,
+    with_dead_letters,
+)
 
 __all__ = [
     "ATTEMPTS",

@@ -3,11 +3,14 @@
 import threading
 from collections.abc import Hashable, Sequence
 
+from heliograph.common.backoff import Backoff
 from heliograph.common.bounded_dict import BoundedDict
 from heliograph.flow.engine.compiled_flow import Refusals
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.hosting.rules import Step
 
+FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
+"""Seconds between attempts: each pause is twice the one before."""
 ATTEMPTS = 3
 """For what has no backout count, such as records of files and requests."""
 _MOST_MESSAGES = 10000
@@ -113,3 +116,30 @@ class BatchSize:
             self._singly = max(0, self._singly - 1)
             if effects > _MANY_EFFECTS:
                 self._most = max(1, self._most * _MANY_EFFECTS // effects)
+
+
+class Waiting:
+    """How long to wait before the next attempt, and when to give up."""
+
+    def __init__(self, patience: float | None = None) -> None:
+        """`patience` is how many seconds after the first failure there are attempts; None: for ever."""
+        self._patience = patience
+        self._since = 0.0
+        self._backoff = Backoff(FIRST_PAUSE, LONGEST_PAUSE)
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether the last attempt failed, too."""
+        return not self._backoff.is_first
+
+    def pause(self, now: float) -> float | None:
+        """An attempt has failed now: seconds until the next; None if there is no patience left."""
+        if self._backoff.is_first:
+            self._since = now
+        elif self._patience is not None and now - self._since > self._patience:
+            return None
+        return self._backoff.pause()
+
+    def over(self) -> None:
+        """An attempt succeeded."""
+        self._backoff.succeeded()

@@ -1,11 +1,13 @@
 """What to do next with a unit of work, given what happened to it."""
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 
-from heliograph.flow.engine.outcome import Outcome, Result
-from heliograph.flow.hosting.waiting import unreachable
+from heliograph.flow.engine.database.connection import LOST
+from heliograph.flow.engine.outcome import DeadLetter, LogEvent, Outcome, Result
+from heliograph.flow.formats.envelope import Envelope
+from heliograph.flow.language.esql.database_access import DatabaseError
 
 
 class Step(Enum):
@@ -111,3 +113,42 @@ INLINE = Rules(gives_back=True, keeps_apart=False)
 """Messages and the effects of their batch are one unit of work of the server."""
 SPARK = Rules(gives_back=False, keeps_apart=True)
 """Effects are rows, by message; a task that stops is repeated by Spark."""
+
+# Dead letters that a host adds itself. All others come from the engine, which has the reason at hand.
+
+
+def with_dead_letters(outcome: Outcome, messages: Iterable[Envelope], queue: str, node: str) -> Outcome:
+    """The outcome with a dead letter for each of these messages; the exception says why they are put away.
+
+    For hosts that cannot give messages back. What is done, or has its dead letter already, stays as it is.
+    """
+    if outcome.result in {Result.DONE, Result.DEAD_LETTER}:
+        return outcome
+    record = outcome.exception
+    assert record is not None, "what is not done has an exception"
+    reason, exceptions = record.innermost().text, record.describe()
+    letters = [DeadLetter(queue, message, reason, exceptions, node) for message in messages]
+    return replace(outcome, effects=[*outcome.effects, *letters])
+
+
+def unreadable(payload: bytes, problem: Exception, queue: str, node: str) -> Outcome:
+    """Something that came in and is no message: it is put away as bytes."""
+    letter = DeadLetter(queue, Envelope(payload, persistent=True), str(problem), str(problem), node)
+    return Outcome(Result.DEAD_LETTER, [letter], [LogEvent(node, str(problem))])
+
+
+# Databases that cannot be reached.
+
+
+def is_lost(error: DatabaseError) -> bool:
+    """Whether the database cannot be reached, or is shutting down."""
+    return error.state.startswith(LOST)
+
+
+def unreachable(outcomes: Sequence[Outcome]) -> str:
+    """What is said of a database that could not be reached, if that is why one of these failed."""
+    for outcome in outcomes:
+        for record in outcome.exception.chain() if outcome.exception is not None else ():
+            if record.kind == "DatabaseException" and record.inserts and str(record.inserts[0]).startswith(LOST):
+                return record.text
+    return ""

@@ -1,7 +1,6 @@
 """Runs flows inline: messages come from queues, topics, files and requests, and go where the flow says.
 
-`run_groups` is the way in. What it does with a message that fails is decided by `flow.hosting`. This is what other
-rooms use of it; modules of flows import from the modules themselves.
+`run_execution_groups` is the way in.
 """
 
 from typing import TYPE_CHECKING
@@ -22,11 +21,11 @@ if TYPE_CHECKING:
         payload_of,
         take_header,
     )
-    from heliograph.flow.inline.files_out import Tracing, write_file
+    from heliograph.flow.inline.execution_groups import run_execution_groups
+    from heliograph.flow.inline.file_output import TraceWriter, write_file
+    from heliograph.flow.inline.flow_settings import DEFAULT_SERVER, MOST_INSTANCES, read_flow_settings
     from heliograph.flow.inline.flow_statistics import FlowStatistics
-    from heliograph.flow.inline.groups import run_groups
-    from heliograph.flow.inline.outlet import place_of
-    from heliograph.flow.inline.settings import DEFAULT_SERVER, MOST_INSTANCES, settings_of
+    from heliograph.flow.inline.server_output import destination_of
 
 __getattr__ = lazy_names(
     __name__,
@@ -35,11 +34,11 @@ __getattr__ = lazy_names(
             DATAGRAM DEFAULT_CCSID DEFAULT_ENCODING OURS REQUEST ServerEnvelope
             TEXT carried_properties is_text payload_of take_header
         """,
-        "files_out": "Tracing write_file",
+        "file_output": "TraceWriter write_file",
         "flow_statistics": "FlowStatistics",
-        "groups": "run_groups",
-        "outlet": "place_of",
-        "settings": "DEFAULT_SERVER MOST_INSTANCES settings_of",
+        "execution_groups": "run_execution_groups",
+        "server_output": "destination_of",
+        "flow_settings": "DEFAULT_SERVER MOST_INSTANCES read_flow_settings",
     },
 )
 
@@ -55,13 +54,13 @@ __all__ = [
     "TEXT",
     "FlowStatistics",
     "ServerEnvelope",
-    "Tracing",
+    "TraceWriter",
     "carried_properties",
+    "destination_of",
     "is_text",
     "payload_of",
-    "place_of",
-    "run_groups",
-    "settings_of",
+    "read_flow_settings",
+    "run_execution_groups",
     "take_header",
     "write_file",
 ]

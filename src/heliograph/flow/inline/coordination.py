@@ -23,7 +23,7 @@ from heliograph.client import (
 from heliograph.client.management import management
 from heliograph.errors import Problem
 from heliograph.flow.engine.database.two_phase import TwoPhase
-from heliograph.flow.inline.server import own_queue
+from heliograph.flow.inline.server_output import flow_queue
 from heliograph.flow.language.esql.database_access import DatabaseError
 
 # The token of an instance: a message that says which unit of work was the last one that the server committed.
@@ -40,7 +40,7 @@ class UnitToken:
 
     def __init__(self, work: Session, asking: Session, flow: str, instance: str) -> None:
         """`work` is the session of the units of work; `asking` is for questions to the server."""
-        self._queue = own_queue(asking, flow, instance, "UNITS")
+        self._queue = flow_queue(asking, flow, instance, "UNITS")
         state = management(asking, "queue-show", name=self._queue)
         if not state["depth"] and not state["in_flight"]:
             asking.producer(self._queue).send("0")

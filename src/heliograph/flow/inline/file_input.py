@@ -19,8 +19,8 @@ from heliograph.flow.definition import NodeDefinition
 from heliograph.flow.engine.outcome import LogEvent, Result
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.hosting import ATTEMPTS, Step
-from heliograph.flow.inline.settings import MOST_INSTANCES
-from heliograph.flow.inline.units import Units
+from heliograph.flow.inline.flow_settings import MOST_INSTANCES
+from heliograph.flow.inline.units_of_work import UnitsOfWork
 
 _CHUNK = 1 << 20
 _BATCH = 100
@@ -85,10 +85,10 @@ def _too_large(offset: int) -> RecordProblem:
     return RecordProblem(f"the record at offset {offset} has more than {LARGEST_RECORD >> 20} MB")
 
 
-class FileTaker:
+class FileConsumer:
     """Takes files for one instance of a FileInput."""
 
-    def __init__(self, node: NodeDefinition, owner: str, units: Units, stop: threading.Event) -> None:
+    def __init__(self, node: NodeDefinition, owner: str, units: UnitsOfWork, stop: threading.Event) -> None:
         """`owner` is a name that no other instance has, and that is the same after a restart."""
         properties = node.properties
         self._node = node

@@ -18,11 +18,11 @@ from heliograph.flow.engine.compiled_flow import compile_flow, tune_garbage_coll
 from heliograph.flow.engine.database import DataSources
 from heliograph.flow.engine.run import Resources
 from heliograph.flow.engine.subscriptions import SubscriptionRegistry
+from heliograph.flow.inline.flow_settings import FlowSettings, read_flow_settings
 from heliograph.flow.inline.flow_statistics import FlowStatistics
 from heliograph.flow.inline.http_input import Requests
 from heliograph.flow.inline.instance import Instance, Process, start_all
-from heliograph.flow.inline.server import connected
-from heliograph.flow.inline.settings import Settings, settings_of
+from heliograph.flow.inline.server_output import connected
 
 if TYPE_CHECKING:
     from heliograph.flow.inline.http_server import HttpServer
@@ -52,7 +52,7 @@ def run_flow(
     `measured` counts and times each node. `report` gets a line of JSON every `report_every` seconds. `on_ready` is
     called when messages are being taken, with the port of HTTP (0 if there is none).
     """
-    settings = settings_of(definition, server)
+    settings = read_flow_settings(definition, server)
     private_files.make_folder(state)
     sources = DataSources(settings.data_sources, state)
     connection = connected(settings.server, stop)
@@ -141,7 +141,7 @@ def _attributes(session: Session, node: NodeDefinition) -> Mapping[str, Any]:
     return dict(found)
 
 
-def _properties(definition: FlowDefinition, group: int, settings: Settings) -> dict[str, str]:
+def _properties(definition: FlowDefinition, group: int, settings: FlowSettings) -> dict[str, str]:
     return {
         "BrokerName": "heliograph",
         "ExecutionGroupLabel": str(group),
@@ -150,7 +150,7 @@ def _properties(definition: FlowDefinition, group: int, settings: Settings) -> d
     }
 
 
-def _instances(node: NodeDefinition, settings: Settings, group: int) -> int:
+def _instances(node: NodeDefinition, settings: FlowSettings, group: int) -> int:
     """How many threads take messages at an input.
 
     One in the whole flow where the order is to be kept: that of the queue, which keeps that of each user, too.
@@ -166,7 +166,7 @@ def _subscriptions(definition: FlowDefinition, state: Path) -> SubscriptionRegis
     return SubscriptionRegistry(state / "subscriptions.db")
 
 
-def _http(inputs: Mapping[str, NodeDefinition], requests: Requests, settings: Settings) -> "HttpServer | None":
+def _http(inputs: Mapping[str, NodeDefinition], requests: Requests, settings: FlowSettings) -> "HttpServer | None":
     if not any(node.type == "HttpInput" for node in inputs.values()):
         return None
     from heliograph.flow.inline.http_server import HttpServer  # noqa: PLC0415 - few flows need h11

@@ -12,8 +12,8 @@ from heliograph.flow.definition import NodeDefinition
 from heliograph.flow.engine.outcome import LogEvent, Respond
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.hosting import ATTEMPTS
-from heliograph.flow.inline.taking import WAIT
-from heliograph.flow.inline.units import Units
+from heliograph.flow.inline.queue_input import WAIT
+from heliograph.flow.inline.units_of_work import UnitsOfWork
 
 # Requests and answers of HTTP, as a flow knows them.
 
@@ -113,10 +113,10 @@ def _takes(path: str, found: str) -> bool:
     return path == found
 
 
-class RequestTaker:
+class RequestConsumer:
     """Takes requests for one instance of an HttpInput."""
 
-    def __init__(self, node: NodeDefinition, requests: Requests, units: Units) -> None:
+    def __init__(self, node: NodeDefinition, requests: Requests, units: UnitsOfWork) -> None:
         self._node = node
         self._requests = requests
         self._units = units

@@ -21,16 +21,15 @@ from heliograph.flow.engine.run import Resources
 from heliograph.flow.engine.sqlite_aggregation import SqliteAggregationStore
 from heliograph.flow.hosting import Attempts
 from heliograph.flow.inline.coordination import Coordination, UnitToken
-from heliograph.flow.inline.expiring import Expirer
-from heliograph.flow.inline.file_input import FileTaker
-from heliograph.flow.inline.files_out import Tracing
+from heliograph.flow.inline.file_input import FileConsumer
+from heliograph.flow.inline.file_output import TraceWriter
+from heliograph.flow.inline.flow_settings import FlowSettings
 from heliograph.flow.inline.flow_statistics import FlowStatistics
-from heliograph.flow.inline.http_input import Requests, RequestTaker
-from heliograph.flow.inline.outlet import Outlet
-from heliograph.flow.inline.server import connected
-from heliograph.flow.inline.settings import Settings
-from heliograph.flow.inline.taking import Taker
-from heliograph.flow.inline.units import Units
+from heliograph.flow.inline.http_input import RequestConsumer, Requests
+from heliograph.flow.inline.queue_input import QueueConsumer
+from heliograph.flow.inline.server_output import ServerOutput, connected
+from heliograph.flow.inline.timer_input import TimerConsumer
+from heliograph.flow.inline.units_of_work import UnitsOfWork
 from heliograph.flow.language.esql.database_access import DatabaseError
 
 LOG = logging.getLogger("heliograph.flow")
@@ -45,7 +44,7 @@ class Process:
     """What the instances of a process share."""
 
     flow: CompiledFlow
-    settings: Settings
+    settings: FlowSettings
     state: Path
     group: int
     stop: threading.Event
@@ -59,7 +58,7 @@ class Process:
     """Set when even waiting for others has to end."""
 
 
-class _Taking(Protocol):
+class _Consumer(Protocol):
     def turn(self) -> None: ...
 
     def close(self) -> None: ...
@@ -113,13 +112,13 @@ class Instance:
             resources = self._resources(databases)
             try:
                 units = self._units(connection, databases, resources)
-                taking = self._taking(units)
+                consumer = self._consumer(units)
                 units.statistics.add(self.statistics)  # of the time before a lost connection
                 self.statistics = units.statistics
                 self.ready.set()
                 while not process.stop.is_set():
-                    taking.turn()
-                taking.close()
+                    consumer.turn()
+                consumer.close()
             finally:
                 databases.close()
                 if resources.aggregation is not None:
@@ -134,36 +133,36 @@ class Instance:
             aggregation=SqliteAggregationStore(process.state / "aggregations.db") if aggregates else None,
             subscriptions=shared.subscriptions,
             shared=shared.shared,
-            trace=Tracing(process.flow.definition.name),
+            trace=TraceWriter(process.flow.definition.name),
             statistics=Statistics() if process.flow.measured else None,
             properties=shared.properties,
         )
 
-    def _units(self, connection: Connection, databases: Databases, resources: Resources) -> Units:
+    def _units(self, connection: Connection, databases: Databases, resources: Resources) -> UnitsOfWork:
         process = self._process
         inputs = process.flow.inputs.items()
-        outlet = Outlet(connection, {name: node.properties.get("queue", "") for name, node in inputs})
+        output = ServerOutput(connection, {name: node.properties.get("queue", "") for name, node in inputs})
         coordination = None
         if process.settings.coordinated and process.sources.names():
             flow = process.flow.definition.name
             phases = TwoPhase(databases, process.sources, owner_name(flow, self.name))
-            token = UnitToken(outlet.work, outlet.plain, flow, self.name)
+            token = UnitToken(output.work, output.plain, flow, self.name)
             coordination = Coordination(phases, token, process.abandon.is_set)
-            coordination.recover(outlet.work)
-        return Units(
-            process.flow, resources, databases, outlet, coordination, self._respond, self._log, process.stop.wait
+            coordination.recover(output.work)
+        return UnitsOfWork(
+            process.flow, resources, databases, output, coordination, self._respond, self._log, process.stop.wait
         )
 
-    def _taking(self, units: Units) -> _Taking:
+    def _consumer(self, units: UnitsOfWork) -> _Consumer:
         process, node = self._process, self._node
         if node is None:
-            return Expirer(process.flow, units, process.stop)
+            return TimerConsumer(process.flow, units, process.stop)
         if node.type == "FileInput":
-            return FileTaker(node, f"{process.flow.definition.name}.{self.name}", units, process.stop)
+            return FileConsumer(node, f"{process.flow.definition.name}.{self.name}", units, process.stop)
         if node.type == "HttpInput":
-            return RequestTaker(node, process.requests, units)
+            return RequestConsumer(node, process.requests, units)
         threshold = process.thresholds.get(node.name, 0)
-        return Taker(node, process.flow.definition.name, units, process.settings, threshold, process.attempts)
+        return QueueConsumer(node, process.flow.definition.name, units, process.settings, threshold, process.attempts)
 
     def _respond(self, effect: Respond) -> None:
         if not self._process.requests.respond(effect):

@@ -17,8 +17,7 @@ from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.loading.flow_loading import load_flow
 from heliograph.flow.testing.case import Case, ExpectedMessage, read_cases
 from heliograph.flow.testing.comparing import body_difference, message_differences
-from heliograph.flow.testing.flow_under_test import FlowUnderTest
-from heliograph.flow.testing.tables import comparable, statements
+from heliograph.flow.testing.flow_under_test import FlowUnderTest, comparable, statements
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,11 @@
-"""A load while it runs: clients of the load generator in this process, as fast as end-to-end windows let them go."""
+"""A closed loop: clients in this process send as fast as end-to-end windows allow, and one thread serves them all."""
 
 import time
 from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Protocol, Self
 
-from heliograph.lab.bench.case import Outcome, Site
+from heliograph.lab.bench.bench_case import Outcome, Site
 from heliograph.lab.load.client_group import ClientGroup
 from heliograph.lab.load.client_loop import ClientLoop, give_up
 

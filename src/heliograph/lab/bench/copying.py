@@ -1,7 +1,7 @@
-"""What one process must do at the least to pass messages on and keep them: read, write to a file, force, send.
+"""The least that one process must do to forward and store messages: read, write to a file, force it, send.
 
-No broker: bytes from one socket go to a file and to another socket, in blocks, without anybody looking at them. Large
-payloads cannot be stored for less CPU than this, in any language. See `helio bench copy`.
+There is no broker: bytes from one socket go to a file and to another socket, in blocks, and nobody looks into them.
+Large payloads cannot be stored for less CPU than this, in any language. See `helio bench copy`.
 """
 
 import os
@@ -10,8 +10,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from heliograph.lab.disk import work_folder
-from heliograph.lab.machine import Cores, on_core, split_cores
+from heliograph.lab.machine import Cores, on_core, split_cores, work_folder
 
 _BYTES = 1 << 30
 _BLOCK = 256 << 10

@@ -1,8 +1,8 @@
-"""What the generator itself can do: `helio bench generator`.
+"""How fast the load generator itself is: `helio bench generator`.
 
-There is no broker: a process of its own takes MQTT connections and does nothing but read and discard (`sink`), or
-sends packets from memory as fast as they are taken (`source`). So the figures are those of the generator alone: how
-many messages one of its processes sends, how many it receives and accounts for, and how well it keeps time.
+There is no broker. A process of its own accepts MQTT connections and only reads and discards, or sends packets from
+memory as fast as they are taken. So the figures are those of the generator alone: how many messages one of its
+processes sends, how many it receives and accounts for, and how late it sends them.
 """
 
 import os
@@ -15,11 +15,10 @@ from multiprocessing.connection import Connection
 
 import numpy as np
 
-from heliograph.lab.load.address import Address
-from heliograph.lab.load.interval import LoadOutcome
+from heliograph.lab.load.load_run import run_load
+from heliograph.lab.load.meter import LoadOutcome
 from heliograph.lab.load.mqtt.template import MqttTemplate
-from heliograph.lab.load.plan import Group, Plan
-from heliograph.lab.load.running import run_load
+from heliograph.lab.load.plan import Address, Group, Plan
 
 _CONNACK, _SUBACK = b"\x20\x02\x00\x00", b"\x90\x03\x00\x01\x00"
 GOAL_RATE = 2_000_000.0  # messages per second of one process

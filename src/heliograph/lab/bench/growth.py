@@ -1,24 +1,29 @@
-"""What a broker's cost is when it has ten times and a hundred times as much to look after: memory, restarts, messages.
+"""What a broker costs when it holds ten times and a hundred times as much: memory, restarts, CPU per message.
 
-Each case makes things of one kind up to each of some sizes, and looks at the broker at each of them.
+Each case creates objects of one kind (sessions, subscriptions, retained messages, queues, waiting messages) up to each
+of some sizes, and measures the broker at each of them.
 """
 
 import time
 from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
 
-from heliograph.lab.bench.case import Case, Outcome, Site
+from heliograph.lab.bench.bench_case import Case, Outcome, Site
 from heliograph.lab.bench.closed_loop import Load
 from heliograph.lab.bench.queue_clients import QueueSender, clients_of
-from heliograph.lab.load.amqp.client_group import AmqpClientGroup
+from heliograph.lab.errors import BrokerGone
+from heliograph.lab.load.amqp.client import AmqpClientGroup
 from heliograph.lab.load.client_loop import ClientLoop, give_up
-from heliograph.lab.load.mqtt.client_group import MqttClientGroup
+from heliograph.lab.load.mqtt.acknowledgements import PUBACK
+from heliograph.lab.load.mqtt.client import MqttClientGroup
+from heliograph.lab.load.mqtt.connection import MqttConnection
 from heliograph.lab.load.mqtt.packet_cycle import marked_payload
-from heliograph.lab.load.mqtt.publishing import publish_packets
-from heliograph.lab.load.plan import Group, Member, Payload, Plan
-from heliograph.lab.network import BrokerGone
-from heliograph.lab.probes.meter import Reading
+from heliograph.lab.load.plan import Address, Group, Member, Payload, Plan
+from heliograph.lab.load.protocols import client_groups
+from heliograph.lab.probes.broker_meter import Reading
 from heliograph.mqtt import Publish, encode
 
 SIZES = (10_000, 100_000, 1_000_000)
@@ -36,6 +41,9 @@ PAYLOAD = 32
 _VERSION = 4  # MQTT 3.1.1
 SETTLE_SECONDS = 0.2
 SILENCE_SECONDS = 10.0
+
+_ACK_SIZE = 4
+PATIENCE = 10.0  # seconds that a broker may take to acknowledge anything
 
 
 def at(name: str, size: int) -> str:
@@ -109,7 +117,7 @@ class Subscriptions(Growth):
         for some in _in_parts(numbers, FILTERS):
             filters = tuple(topic(number) for number in some)
             group = Group(f"many-{some.start}", "consume", 1, filters=filters)
-            loop.connect(*loop.groups_of(Plan((group,), 1.0), {"main": site.address}))
+            loop.connect(*client_groups(Plan((group,), 1.0), {"main": site.address}, loop.poller))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,7 +177,7 @@ class Queues(Growth):
             group = self._group(site, Group(f"makers-{some.start}", "publish", len(makers), members=makers))
             made = ClientLoop(give_up)
             try:
-                made.connect(*made.groups_of(Plan((group,), 1.0), {"main": site.doors[0].address}))
+                made.connect(*client_groups(Plan((group,), 1.0), {"main": site.doors[0].address}, made.poller))
             finally:
                 made.close()
 
@@ -262,3 +270,43 @@ GROWTH: tuple[Case, ...] = (
     Queues(name="growth-queues", about="200 to 20,000 queues; CPU per persistent message to one of them"),
     Depth(name="growth-depth", about="10,000 to 1 million messages in one durable session; CPU per message to it"),
 )
+
+
+class _Publisher(MqttConnection):
+    """Counts acknowledgements."""
+
+    __slots__ = ("acknowledged",)
+
+    def __init__(self, *about: Any) -> None:
+        super().__init__(*about)
+        self.acknowledged = 0
+
+    def take(self, data: memoryview, now: int) -> int:
+        """Count acknowledgements, all of which have four bytes."""
+        if not self.ready:
+            return super().take(data, now)
+        whole = len(data) // _ACK_SIZE * _ACK_SIZE
+        if bytes(data[:whole:_ACK_SIZE]).strip(bytes((PUBACK,))):
+            raise BrokerGone("it sent something else than acknowledgements")
+        self.acknowledged += whole // _ACK_SIZE
+        return whole
+
+
+def publish_packets(address: Address, packets: Iterable[bytes], window: int) -> None:
+    """Send packets of QoS 1, `window` of them at a time, and wait for their acknowledgements."""
+    loop = ClientLoop(give_up)
+    try:
+        group = Group("publisher", "publish", 1, destination="any")
+        clients = MqttClientGroup(Plan((group,), 1.0), 0, 0, address, loop.poller, _Publisher)
+        loop.connect(clients)
+        publisher = clients.load_clients[0]
+        assert isinstance(publisher, _Publisher)
+        rest, sent = iter(packets), 0
+        while some := list(islice(rest, window)):
+            publisher.link.write(b"".join(some))
+            sent += len(some)
+            while publisher.acknowledged < sent:
+                if not loop.turn(PATIENCE):
+                    raise BrokerGone(f"it acknowledged nothing for {PATIENCE:.0f} s")
+    finally:
+        loop.close()

@@ -1,14 +1,13 @@
-"""The chart of what a message costs at each size, from the results of `helio bench --case 'growth*' --json RESULTS`."""
+"""The chart of CPU per message by size, from the results of `helio bench --case 'growth*' --json RESULTS`."""
 
 import json
 from pathlib import Path
 from typing import Any
 
-from heliograph.errors import Problem
 from heliograph.lab.bench.growth import GROWTH, MESSAGE
+from heliograph.lab.errors import InvalidResults
 from heliograph.lab.report.charts.chart import Axis, Chart, Series
-from heliograph.lab.report.charts.drawing import HEIGHT, WIDTH, draw
-from heliograph.lab.report.charts.svg import element, words
+from heliograph.lab.report.charts.drawing import HEIGHT, WIDTH, draw, element, words
 from heliograph.lab.targets.heliograph_server import Heliograph
 
 _TITLE = "CPU of the server per message, by how many there are of what it looks after"
@@ -83,5 +82,5 @@ def write_chart(results: Path, chart: Path) -> None:
     try:
         rows = json.loads(results.read_text())["rows"]
     except (ValueError, KeyError, TypeError):
-        raise Problem(f"{results} is not what `helio bench --json` writes") from None
+        raise InvalidResults(f"{results} is not what `helio bench --json` writes") from None
     chart.write_text(standing_alone(growth_chart(rows)) + "\n")

@@ -1,9 +1,9 @@
-"""How long messages take at a fixed rate while other traffic flows: an open loop, in which lateness counts."""
+"""Latency at a fixed rate beside other traffic. The loop is open: a message that is sent late counts as late."""
 
 import time
 from dataclasses import dataclass, replace
 
-from heliograph.lab.bench.case import Case, Outcome, Site
+from heliograph.lab.bench.bench_case import Case, Outcome, Site
 from heliograph.lab.bench.closed_loop import WARM_UP, Load
 from heliograph.lab.load.mqtt.packet_cycle import PacketCycle, marked_payload
 from heliograph.lab.load.mqtt.repeating_publisher import RepeatingPublisher, RepeatingPublishers

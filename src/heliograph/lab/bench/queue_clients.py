@@ -1,4 +1,4 @@
-"""Clients of queues in a closed loop: who puts messages as far as a window allows, and who answers requests."""
+"""AMQP clients for a closed loop: senders that put as far as a window allows, and responders that answer requests."""
 
 import time
 from collections import deque
@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from heliograph.lab.load.amqp.client import AmqpLoadClient
-from heliograph.lab.load.amqp.client_group import AmqpClientGroup
+from heliograph.lab.load.amqp.client import AmqpClientGroup, AmqpLoadClient
+from heliograph.lab.load.client_group import LoadClient
 from heliograph.lab.load.ledger import Receiver
-from heliograph.lab.load.load_client import LoadClient, Times
+from heliograph.lab.load.schedule import Times
 
 
 class QueueSender:

@@ -1,19 +1,19 @@
-"""How long a server is away after kill -9 with very many persistent messages on its queues, and what it still has."""
+"""How long a server is away after kill -9 with millions of persistent messages on its queues, and what it has lost."""
 
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from heliograph.lab.bench.case import FULL, Site
+from heliograph.lab.bench.bench_case import FULL, Site
+from heliograph.lab.bench.bench_rounds import choose_targets
 from heliograph.lab.bench.closed_loop import QUIET_SECONDS, Load
 from heliograph.lab.bench.queue_clients import QueueSender, clients_of
-from heliograph.lab.bench.rounds import choose_targets
-from heliograph.lab.load.amqp.client_group import AmqpClientGroup
+from heliograph.lab.errors import BrokerGone
+from heliograph.lab.load.amqp.client import AmqpClientGroup
 from heliograph.lab.load.plan import Group, Payload, Plan
 from heliograph.lab.machine import raise_file_limit, split_cores
-from heliograph.lab.network import BrokerGone
-from heliograph.lab.targets.layout import Layout
-from heliograph.lab.targets.running import Broker, running
+from heliograph.lab.targets.broker_process import Broker, running
+from heliograph.lab.targets.requirements import Layout
 
 QUEUES = 10
 SIZES = (256, 2048)

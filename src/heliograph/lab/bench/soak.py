@@ -1,9 +1,10 @@
-"""A steady durable load for a long time on a server in a process of its own: it must lose nothing and stop growing.
+"""A steady durable load for a long time on a server in a process of its own: nothing may be lost, nothing may grow.
 
 Messages of QoS 1 and 2 go to durable sessions at a fixed rate. One consumer comes and goes, so that messages wait for
-it; the others reconnect now and then. Retained messages are replaced over and over, and sessions are made and thrown
-away. Memory and data folder are sampled all along. At the end everything must have arrived once, and neither may have
-grown from the second third of the time to the last. A run of a few minutes shows that the load works, but no slow leak.
+it; the others reconnect now and then. Retained messages are replaced, and sessions are created and discarded. Memory
+and the size of the data folder are sampled all the time. At the end every message must have arrived exactly once, and
+neither may have grown from the second third of the time to the last. A run of a few minutes shows that the load works,
+but no slow leak.
 """
 
 import time
@@ -12,21 +13,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from heliograph.lab.bench.case import FULL, Site
+from heliograph.lab.bench.bench_case import FULL, Site
 from heliograph.lab.bench.closed_loop import QUIET_SECONDS, Load
-from heliograph.lab.bench.flatness import MB, Record, Sample, growths, middle_and_last
-from heliograph.lab.bench.report import disk_line
-from heliograph.lab.disk import describe_disk, occupied
+from heliograph.lab.bench.soak_samples import MB, Record, Sample, growths, middle_and_last
+from heliograph.lab.errors import BrokerGone
 from heliograph.lab.load.client_loop import ClientLoop, give_up
-from heliograph.lab.load.mqtt.client_group import MqttClientGroup
+from heliograph.lab.load.mqtt.client import MqttClientGroup
 from heliograph.lab.load.mqtt.connection import MqttConnection
 from heliograph.lab.load.mqtt.packet_cycle import MARK, PacketCycle, marked_payload
 from heliograph.lab.load.mqtt.repeating_publisher import RepeatingPublisher, RepeatingPublishers
 from heliograph.lab.load.mqtt.repeating_subscriber import RepeatingSubscriber, RepeatingSubscribers
 from heliograph.lab.load.plan import Group
 from heliograph.lab.load.plan import Plan as LoadPlan
-from heliograph.lab.network import BrokerGone
-from heliograph.lab.targets.running import Broker, running
+from heliograph.lab.machine import describe_disk, disk_line, occupied
+from heliograph.lab.targets.broker_process import Broker, running
 from heliograph.lab.targets.target import Target
 from heliograph.mqtt import Packet, Publish, encode
 

@@ -3,9 +3,9 @@
 import random
 from dataclasses import dataclass, replace
 
-from heliograph.lab.bench.case import Case, Outcome, Site
+from heliograph.lab.bench.bench_case import Case, Outcome, Site
 from heliograph.lab.bench.closed_loop import Load
-from heliograph.lab.load.mqtt.handshake import VERSIONS
+from heliograph.lab.load.mqtt.connection import VERSIONS
 from heliograph.lab.load.mqtt.packet_cycle import PacketCycle, marked_payload
 from heliograph.lab.load.mqtt.repeating_publisher import RepeatingPublishers
 from heliograph.lab.load.mqtt.repeating_subscriber import RepeatingSubscribers

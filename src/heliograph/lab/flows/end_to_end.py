@@ -1,7 +1,7 @@
-"""Flows end to end: a real server, a queue that is full, and a process that runs the flow until all have come out.
+"""Flows end to end: a real server, a full input queue, and a process that runs the flow until it is empty.
 
-The driver fills the queue before and looks into the output behind, and only asks how far things are in between, so the
-CPU time is that of the server and the flow (and of a responder or a database that belongs to the case).
+The driver fills the queue before, checks the output afterwards, and asks only for queue depths in between. So the CPU
+time is that of the server and the flow, and of a responder or database that belongs to the case.
 """
 
 import re
@@ -12,21 +12,29 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from heliograph.client import encoded
-from heliograph.errors import Problem
 from heliograph.flow.engine import Databases, DataSources
-from heliograph.lab.flows.cases import DATA_SOURCE, INPUT, OUTPUT, REPLIES, REQUESTS, TOPIC, FlowCase, Storage
-from heliograph.lab.flows.flow_server import DEAD_LETTERS, server_for, subscriber_queues
-from heliograph.lab.flows.flow_worker import FlowWorker
-from heliograph.lab.flows.folders import write_folder
+from heliograph.lab.errors import MeasurementFailed
+from heliograph.lab.flows.flow_cases import (
+    DATA_SOURCE,
+    INPUT,
+    OUTPUT,
+    REPLIES,
+    REQUESTS,
+    TOPIC,
+    FlowCase,
+    Storage,
+    make_table,
+    write_folder,
+)
+from heliograph.lab.flows.flow_process import FlowWorker
 from heliograph.lab.flows.messages import with_folders
 from heliograph.lab.flows.postgresql import running_postgresql
-from heliograph.lab.flows.published import Published
-from heliograph.lab.flows.queue_fixture import QueueFixture, numbered
-from heliograph.lab.flows.tables import make_table
+from heliograph.lab.flows.published_rows import Published
+from heliograph.lab.flows.server_fixture import DEAD_LETTERS, QueueFixture, numbered, server_for, subscriber_queues
 from heliograph.lab.machine import Cores
-from heliograph.lab.probes.meter import before_start
-from heliograph.lab.probes.process_tree import cpu_seconds
-from heliograph.lab.targets.running import running
+from heliograph.lab.probes.broker_meter import before_start
+from heliograph.lab.probes.process_probe import cpu_seconds
+from heliograph.lab.targets.broker_process import running
 
 MOST_MESSAGES = 50_000
 MOST_BYTES = 128 << 20
@@ -40,6 +48,8 @@ _SOONEST, _LATEST = 0.005, 0.25
 _STEADY = 4
 """From so many looks with news on, the time is taken from the first: what came before was warming up."""
 _SAMPLES = 20
+
+_IN_PADDING = re.compile(rb"<Padding>(\d{8})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,23 +184,23 @@ class CaseSite:
         case = self._case
         for queue in (INPUT, REQUESTS, REPLIES, DEAD_LETTERS):
             if left := fixture.depth(queue):
-                raise Problem(f"{left} messages are left in {queue}")
+                raise MeasurementFailed(f"{left} messages are left in {queue}")
         for queue in subscriber_queues(case)[1:]:
             if (there := fixture.depth(queue)) != messages:
-                raise Problem(f"{queue} has {there} messages, not {messages}")
+                raise MeasurementFailed(f"{queue} has {there} messages, not {messages}")
             fixture.purge(queue)
         seen: set[int] = set()
         count = 0
         for message in fixture.take_all(OUTPUT, messages):
             number = _number(case, message)
             if number % max(1, messages // _SAMPLES) == 0 and message.body != case.expected(row.size, number):
-                raise Problem(f"message {number} has the wrong body: {message.body[:200]!r}")
+                raise MeasurementFailed(f"message {number} has the wrong body: {message.body[:200]!r}")
             if message.front.persistent != row.persistent:
-                raise Problem(f"message {number} should be {'' if row.persistent else 'not '}persistent")
+                raise MeasurementFailed(f"message {number} should be {'' if row.persistent else 'not '}persistent")
             seen.add(number)
             count += 1
         if count != messages or len(seen) != messages:
-            raise Problem(f"{messages} messages went in, {count} came out, {len(seen)} of them different")
+            raise MeasurementFailed(f"{messages} messages went in, {count} came out, {len(seen)} of them different")
 
 
 def watch(fixture: QueueFixture, messages: int, look_at: Callable[[int], Look]) -> list[Look]:
@@ -203,7 +213,7 @@ def watch(fixture: QueueFixture, messages: int, look_at: Callable[[int], Look]) 
             looks.append(look_at(count))
         elif time.perf_counter() - looks[-1].at > STALLED:
             failed = fixture.depth(DEAD_LETTERS)
-            raise Problem(f"{count} of {messages} messages came out, then no more; {failed} are dead letters")
+            raise MeasurementFailed(f"{count} of {messages} messages came out, then no more; {failed} are dead letters")
     return looks
 
 
@@ -222,9 +232,6 @@ def _pause(looks: Sequence[Look], messages: int) -> float:
         return _SOONEST
     rest = (messages - last.count) * (last.at - first.at) / last.count
     return min(max(_SOONEST, rest / 2), _LATEST)
-
-
-_IN_PADDING = re.compile(rb"<Padding>(\d{8})")
 
 
 def _number(case: FlowCase, message: encoded.Read) -> int:

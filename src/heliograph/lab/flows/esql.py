@@ -1,4 +1,4 @@
-"""The ESQL of the measured flows: the published report's where it prints it, our own where it says only in words."""
+"""The ESQL of the measured flows: the published report's where it prints it, ours where it only describes it."""
 
 SIMPLE = """\
 SET OutputRoot=InputRoot;

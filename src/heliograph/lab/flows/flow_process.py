@@ -1,20 +1,28 @@
-"""A process that runs flows, one after the other, as it is told on its standard input.
+"""A process that runs flows one after the other: `FlowWorker` is the driver's side, `main` is the process.
 
-A line of JSON is a flow to run: `{"folder": ..., "state": ..., "server": ..., "parameters": {...}}`. It answers `ready`
-for each process that takes messages. An empty line stops the flow; it answers `stopped`, or `failed` and why.
+They speak over standard input and output. A line of JSON is a flow to run: `{"folder": ..., "state": ..., "server":
+..., "parameters": {...}}`. The process answers `ready` for each thread or process that takes messages. An empty line
+stops the flow; the process answers `stopped`, or `failed` and the reason.
 """
 
 import json
 import logging
+import subprocess
 import sys
 import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from heliograph.common import process_end
 from heliograph.errors import Problem
-from heliograph.flow.inline import run_groups
+from heliograph.flow.inline import run_execution_groups
 from heliograph.flow.loading import load_flow
+from heliograph.lab.errors import MeasurementFailed
+from heliograph.lab.machine import on_core
+from heliograph.lab.targets.broker_process import source_environment
+
+_PATIENCE = 20.0
 
 
 def _say(word: str) -> None:
@@ -23,7 +31,7 @@ def _say(word: str) -> None:
 
 def _run(order: Mapping[str, Any], stop: threading.Event) -> None:
     try:
-        run_groups(
+        run_execution_groups(
             load_flow(order["folder"], parameters=order["parameters"]),
             state=Path(order["state"]),
             stop=stop,
@@ -54,3 +62,62 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
+
+
+class FlowWorker:
+    """A process that runs one flow at a time, on a core of its own if one is named."""
+
+    def __init__(self, log: Path, core: int | None) -> None:
+        with log.open("ab") as file, on_core(core):
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "heliograph.lab.flows.flow_process"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=file,
+                env=source_environment(),
+                text=True,
+            )
+        self._log = log
+
+    @property
+    def pid(self) -> int:
+        """Of the process."""
+        return self._process.pid
+
+    def run(self, folder: Path, state: Path, server: str, parameters: Mapping[str, str], groups: int = 1) -> None:
+        """Start a flow, and wait until it takes messages."""
+        order = {"folder": str(folder), "state": str(state), "server": server, "parameters": dict(parameters)}
+        self._tell(json.dumps(order))
+        for _ in range(groups):
+            self._expect("ready")
+
+    def stop(self) -> None:
+        """Let the flow finish what it has in hand."""
+        self._tell("")
+        self._expect("stopped")
+
+    def close(self) -> None:
+        """End the process."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.close()
+        process_end.end(self._process, _PATIENCE, ask=False)
+        self._process.stdout.close()
+
+    def _tell(self, line: str) -> None:
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(line + "\n")
+            self._process.stdin.flush()
+        except OSError as error:
+            raise MeasurementFailed(f"the flow's process has ended: {self._last_words()}") from error
+
+    def _expect(self, word: str) -> None:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline().strip()
+        if line != word:
+            why = json.loads(line.removeprefix("failed ")) if line.startswith("failed ") else self._last_words()
+            raise MeasurementFailed(f"the flow is not {word}: {why}")
+
+    def _last_words(self) -> str:
+        return self._log.read_text(errors="replace").strip()[-500:]

@@ -1,4 +1,4 @@
-"""Flows in memory: what reading, nodes and writing take, without any server."""
+"""Flows in memory: the CPU time of reading, nodes and writing, without a server."""
 
 import struct
 import time
@@ -11,7 +11,6 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Protocol
 
-from heliograph.errors import Problem
 from heliograph.flow.engine import (
     CompiledFlow,
     Databases,
@@ -28,11 +27,10 @@ from heliograph.flow.engine import (
     tune_garbage_collection,
 )
 from heliograph.flow.formats import Envelope
-from heliograph.lab.flows.cases import OUTPUT, TOPIC, FlowCase, Storage
-from heliograph.lab.flows.folders import definition_of
+from heliograph.lab.errors import MeasurementFailed
+from heliograph.lab.flows.flow_cases import OUTPUT, TOPIC, FlowCase, Storage, definition_of, make_table
 from heliograph.lab.flows.lxml_baseline import SAME_WORK, Work, parse_and_write
 from heliograph.lab.flows.messages import HEADER
-from heliograph.lab.flows.tables import make_table
 
 ROUNDS = 7
 
@@ -147,7 +145,7 @@ def check(case: FlowCase, size: int, outcomes: Sequence[Outcome]) -> None:
         wanted = case.expected(size, number)
         if outcome.result is not Result.DONE or not bodies or any(body != wanted for body in bodies):
             found = bodies[0][:200] if bodies else outcome.exception
-            raise Problem(f"{case.section} {case.name}: expected {wanted[:200]!r}, found {found!r}")
+            raise MeasurementFailed(f"{case.section} {case.name}: expected {wanted[:200]!r}, found {found!r}")
 
 
 def _batch_size(work: Callable[[], object], seconds: float) -> int:

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 
-from heliograph.errors import Problem
+from heliograph.lab.errors import MeasurementFailed, TargetNotInstalled
 from heliograph.lab.machine import on_core
 
 _PROGRAMS = Path("/usr/lib/postgresql")
@@ -48,7 +48,7 @@ def _unprivileged() -> tuple[int, int] | None:
         with suppress(KeyError):
             entry = pwd.getpwnam(user)
             return entry.pw_uid, entry.pw_gid
-    raise Problem("PostgreSQL does not run as root, and there is no user postgres or nobody")
+    raise TargetNotInstalled("PostgreSQL does not run as root, and there is no user postgres or nobody")
 
 
 class PostgresqlServer:
@@ -77,7 +77,7 @@ class PostgresqlServer:
             if "ready to accept connections" in line:
                 return
         self._process.wait()
-        raise Problem(f"PostgreSQL did not start: {''.join(said)[-500:]}")
+        raise MeasurementFailed(f"PostgreSQL did not start: {''.join(said)[-500:]}")
 
     def stop(self) -> None:
         """At once, for those who are connected, too."""
@@ -90,7 +90,7 @@ def running_postgresql(core: int | None = None, *, safe: bool = True) -> Iterato
     """A server; it forces what it writes to the disk, unless that need not be safe."""
     initdb, postgres = _program("initdb"), _program("postgres")
     if initdb is None or postgres is None:
-        raise Problem(MISSING)
+        raise TargetNotInstalled(MISSING)
     owner = _unprivileged()
     before = [] if owner is None else ["setpriv", f"--reuid={owner[0]}", f"--regid={owner[1]}", "--clear-groups", "--"]
     # The name of a socket must be short, and others must be able to reach it.

@@ -1,22 +1,97 @@
-"""The accounts of a whole load: totals of its groups, and whether the generator itself was the limit."""
+"""The accounts of a whole load: messages sent against deliveries expected, and whether the generator was the limit."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from heliograph.lab.load.coverage import repeated
+import numpy as np
+from numpy.typing import NDArray
+
 from heliograph.lab.load.histogram import Histogram
-from heliograph.lab.load.interval import Interval, LoadOutcome, Totals
-from heliograph.lab.load.plan import Plan
+from heliograph.lab.load.ledger import repeated
+from heliograph.lab.load.meter import Interval, LoadOutcome, Totals
+from heliograph.lab.load.naming import feeding, filters_of, share_of, topics_of
+from heliograph.lab.load.plan import Address, Group, Plan
 from heliograph.lab.load.worker import Finished
+from heliograph.mqtt import topic_matches
 
 # Of the time: a process that computes or wants to for more than this has nothing left for bad moments, whether its own
 # work is too much for it or others keep the core from it.
 BUSY = 0.9
 LATE_NS = 10_000_000  # lateness that one in a hundred messages may have for reasons of the generator's own
-
-
 _BEFORE = frozenset({"connect", "subscribe"})  # what happens before the measured time and counts all the same
 _COUNTERS = ("sent", "received", "acknowledged", "duplicates", "reordered", "errors")
+
+
+class Audience:
+    """Who of one receiving group gets what is published to a topic: each client, or each share, once."""
+
+    def __init__(self, group: Group) -> None:
+        self._exact: dict[str, set[int | str]] = defaultdict(set)
+        # Filters with wildcards by what stands before the first of them: most topics then meet a few candidates.
+        self._wild: dict[tuple[str, ...], dict[str, set[int | str]]] = defaultdict(lambda: defaultdict(set))
+        for client in range(group.clients):
+            for one, fed_by in zip(filters_of(group, client), feeding(group, client), strict=True):
+                receiver = share_of(group, one) or client
+                name = _plain(fed_by)
+                levels = name.split("/")
+                fixed = next((at for at, level in enumerate(levels) if level in {"+", "#"}), None)
+                if fixed is None:
+                    self._exact[name].add(receiver)
+                else:
+                    self._wild[tuple(levels[:fixed])][name].add(receiver)
+
+    def size(self, topic: str) -> int:
+        """How many times a message to this topic should be delivered to the group."""
+        name = _plain(topic)
+        found = [self._exact[name]] if name in self._exact else []
+        if self._wild:
+            levels = name.split("/")
+            for end in range(len(levels) + 1):
+                candidates = self._wild.get(tuple(levels[:end]), {})
+                found += [who for one, who in candidates.items() if topic_matches(one, name)]
+        return len(found[0]) if len(found) == 1 else len(set[int | str]().union(*found))
+
+
+def _plain(name: str) -> str:
+    """MQTT's name of a topic that AMQP clients write with a prefix."""
+    return name.removeprefix("topic://")
+
+
+class Expectation:
+    """Works out, for any counts of messages sent, how many deliveries each receiving group should have got."""
+
+    def __init__(self, plan: Plan, addresses: Mapping[str, Address]) -> None:
+        managers = [addresses[group.door].manager for group in plan.groups]
+        audiences = {index: Audience(group) for index, group in enumerate(plan.groups) if group.receives}
+        self._topics = {index: group.topics for index, group in enumerate(plan.groups)}
+        self._sizes: dict[int, dict[int, NDArray[np.int64]]] = {index: {} for index in audiences}
+        for sending, group in enumerate(plan.groups):
+            if not group.sends:
+                continue
+            topics = [topics_of(group, client) for client in range(group.clients)]
+            for receiving, audience in audiences.items():
+                if plan.groups[receiving].role == "request":
+                    # Replies come to whoever has asked, if anybody answers.
+                    sizes = np.full((group.clients, group.topics), int(sending == receiving))
+                elif managers[sending] != managers[receiving]:
+                    sizes = np.zeros((group.clients, group.topics), np.int64)
+                else:
+                    sizes = np.array([[audience.size(topic) for topic in of_client] for of_client in topics])
+                self._sizes[receiving][sending] = sizes.reshape(group.clients, group.topics)
+
+    def of(self, counts: Mapping[int, NDArray[np.int64]]) -> dict[int, int]:
+        """By receiving group, if the clients of each sending group have sent so many messages."""
+        expected = {}
+        for receiving, by_sender in self._sizes.items():
+            total = 0
+            for sending, sizes in by_sender.items():
+                if sending in counts:
+                    topics = self._topics[sending]
+                    turns = np.arange(topics)
+                    streams = (counts[sending][:, None] - turns[None, :] + topics - 1) // topics
+                    total += int((streams * sizes).sum())
+            expected[receiving] = total
+        return expected
 
 
 class Accounts:

@@ -1,4 +1,13 @@
-"""The clients of one group in one process: their accounts, their meters, and their turns to send."""
+"""The clients of one group in one process: `ClientGroup` has what they share, `LoadClient` is one of them.
+
+A worker process has a `ClientGroup` for each group of the plan. It owns the pace, the accounts, the meters and the
+templates, and decides which client sends when. The worker does the rest: sockets, TLS and WebSocket (`Link`), timers
+and phases. A protocol brings a subclass of each (`protocols`).
+
+In an open loop the schedule says how many messages are due; clients send them in turn. A client that cannot send all
+that is due (its window is full) is *behind*, and catches up as soon as its window opens; messages keep the times when
+they were due, so that waiting counts as latency. In a closed loop each client sends as fast as its window allows.
+"""
 
 import time
 from abc import ABC, abstractmethod
@@ -9,16 +18,76 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from heliograph.lab.load import header
+from heliograph.lab.load import payloads
 from heliograph.lab.load.histogram import Recorder
 from heliograph.lab.load.ledger import Faults, Receiver, Share
-from heliograph.lab.load.load_client import LoadClient
+from heliograph.lab.load.link import Link
 from heliograph.lab.load.meter import Meter
 from heliograph.lab.load.naming import filters_of, share_of
 from heliograph.lab.load.plan import Group, Plan
-from heliograph.lab.load.schedule import NEVER, Schedule, pieces_of
+from heliograph.lab.load.schedule import NEVER, Schedule, Times, pieces_of
 
 _PATIENCE = 5_000_000_000  # ns until a message that closes a loop is taken for lost
+
+
+class LoadClient(ABC):
+    """One client on one connection.
+
+    A client calls `client_group.connected(self, now)` when the broker has accepted it, `client_group.is_ready(self)`
+    when it may do its work (connected and, where its role subscribes, subscribed: how long that took goes into
+    `client_group.meter.recorder("subscribe")`), and `client_group.take` or `client_group.take_one` for messages that
+    arrive. It counts what it sends (`sent`, `bytes_sent`) and what the broker acknowledges in `client_group.meter`, and
+    keeps `client_group.counts[self.place]`. All calls come from one thread.
+    """
+
+    __slots__ = ("began", "client", "client_group", "link", "place", "queued", "ready")
+
+    def __init__(self, client_group: "ClientGroup", client: int, link: Link, began: int) -> None:
+        self.client_group = client_group
+        self.client = client  # its number in the whole group
+        self.place = client_group.place(client)  # its number among those of this process; index of `load_clients`
+        self.link = link
+        self.began = began  # when its connect was due, ns
+        self.ready = False
+        self.queued = False  # the client_group's: whether it is going to be asked for room
+
+    @abstractmethod
+    def opened(self, now: int) -> None:
+        """The link is up (TCP, TLS, WebSocket): say hello with `link.write`."""
+
+    @abstractmethod
+    def feed(self, data: memoryview, now: int) -> int:
+        """Take whole frames or packets from the front of `data`; how many bytes were used.
+
+        `now` (ns) is when they were read. The memory is used again afterwards. What is not used comes again, with more
+        behind it. Raises ClientFailed.
+        """
+
+    @abstractmethod
+    def room(self) -> int:
+        """How many messages it can send now: what window and credit allow; 0 while `link.blocked`."""
+
+    @abstractmethod
+    def send(self, due: Times, now: int) -> int:
+        """Send the next len(due) messages of this client, the i-th of which is due at due[i]; how many were taken.
+
+        Never called with more than `room()` or while not ready.
+        """
+
+    @abstractmethod
+    def outstanding(self) -> int:
+        """Messages sent and neither acknowledged nor settled yet."""
+
+    @abstractmethod
+    def say_goodbye(self) -> None:
+        """Write what ends the conversation politely; the worker closes the link afterwards."""
+
+    def forgive(self) -> None:  # noqa: B027  (most have nothing to forgive)
+        """Nothing has come back for seconds: stop counting on it, where that keeps a closed loop from sending."""
+
+    @abstractmethod
+    def ping(self) -> None:
+        """Called every half of `keep_alive`, if that is not 0."""
 
 
 class ClientGroup(ABC):
@@ -136,7 +205,7 @@ class ClientGroup(ABC):
     def take_one(self, receiver: Receiver, values: Sequence[int], size: int, now: int) -> bool:
         """One message has arrived: `values` is its header. Whether it is one of this load."""
         magic, group, sender, sequence, due, sent = values
-        if magic != header.MAGIC or not self._known(group, sender, due):
+        if magic != payloads.MAGIC or not self._known(group, sender, due):
             self.meter.failed("a message came that nobody here has sent")
             return False
         meter = self.meter

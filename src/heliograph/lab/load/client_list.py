@@ -14,9 +14,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from heliograph.errors import Problem
-from heliograph.lab.load.address import Address
-from heliograph.lab.load.plan import Group, Member, Payload, Protocol, Role, Transport, Will
+from heliograph.lab.errors import InvalidLoad
+from heliograph.lab.load.plan import Address, Group, Member, Payload, Protocol, Role, Transport, Will
 
 _VERSIONS: dict[str, tuple[Transport, Protocol]] = {
     f"{transport}{number}": (kind, protocol)  # type: ignore[misc]
@@ -52,17 +51,17 @@ def read_client_list(file: Path, *, rate: float | None = None, payload: Payload 
     try:
         entries = json.loads(file.read_text())
     except OSError as problem:
-        raise Problem(f"client list {file}: {problem.strerror}") from None
+        raise InvalidLoad(f"client list {file}: {problem.strerror}") from None
     except ValueError as problem:
-        raise Problem(f"client list {file} is not JSON: {problem}") from None
+        raise InvalidLoad(f"client list {file} is not JSON: {problem}") from None
     if not isinstance(entries, list) or not entries:
-        raise Problem(f"client list {file}: expected an array with one object per client")
+        raise InvalidLoad(f"client list {file}: expected an array with one object per client")
     alike: dict[Group, list[Member]] = {}
     addresses: dict[str, Address] = {}
     for number, entry in enumerate(entries):
         where = f"client {number} of {file}"
         if not isinstance(entry, dict):
-            raise Problem(f"{where}: expected an object")
+            raise InvalidLoad(f"{where}: expected an object")
         group, member, address = _read(entry, where)
         addresses[group.door] = address
         alike.setdefault(group, []).append(member)
@@ -82,9 +81,9 @@ def _read(entry: Mapping[str, Any], where: str) -> tuple[Group, Member, Address]
     """What the client has in common with others, what is its own, and where it connects."""
     for name in entry:
         if name not in _KNOWN | _ASIDE:
-            raise Problem(f"{where}: {name!r} is not supported")
+            raise InvalidLoad(f"{where}: {name!r} is not supported")
     if str(entry.get("version")) not in _VERSIONS:
-        raise Problem(f"{where}: version is {entry.get('version')!r}; expected one of {', '.join(_VERSIONS)}")
+        raise InvalidLoad(f"{where}: version is {entry.get('version')!r}; expected one of {', '.join(_VERSIONS)}")
     transport, protocol = _VERSIONS[entry["version"]]
     if entry.get("useTLS"):
         transport = _SECURE[transport]
@@ -129,7 +128,7 @@ def _only(entry: Mapping[str, Any], name: str, usual: Any, where: str) -> Any:
     topics = [*entry.get("publishTopics", ()), *entry.get("subscriptions", ())]
     values = {topic.get(name, usual) for topic in topics} or {usual}
     if len(values) > 1:
-        raise Problem(f"{where}: its topics differ in {name!r}; make it two clients")
+        raise InvalidLoad(f"{where}: its topics differ in {name!r}; make it two clients")
     return values.pop()
 
 
@@ -143,4 +142,4 @@ def _password(encoded: str, where: str) -> str:
     try:
         return base64.b64decode(encoded, validate=True).decode()
     except (binascii.Error, UnicodeDecodeError):
-        raise Problem(f"{where}: the password is not base64") from None
+        raise InvalidLoad(f"{where}: the password is not base64") from None

@@ -2,17 +2,12 @@
 
 import select
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 
-from heliograph.lab.load.address import Address
-from heliograph.lab.load.amqp.client_group import AmqpClientGroup
-from heliograph.lab.load.client_group import ClientGroup
+from heliograph.lab.errors import BrokerGone, ClientFailed
+from heliograph.lab.load.client_group import ClientGroup, LoadClient
 from heliograph.lab.load.dialer import MOST_OPENING, Dialer
 from heliograph.lab.load.link import WRITE, Inbox
-from heliograph.lab.load.load_client import ClientFailed, LoadClient
-from heliograph.lab.load.mqtt.client_group import MqttClientGroup
-from heliograph.lab.load.plan import Plan
-from heliograph.lab.network import BrokerGone
 
 _CONNECTING = 0.05  # seconds between two looks whether more clients can be connected
 
@@ -44,14 +39,6 @@ class ClientLoop:
         dialer = Dialer(client_group, self._opened, self._close, self._break, at_once)
         self.dialers.append(dialer)
         return dialer
-
-    def groups_of(self, plan: Plan, addresses: Mapping[str, Address], process: int = 0) -> list[ClientGroup]:
-        """The clients that this process has of all groups of the plan."""
-        made: list[ClientGroup] = []
-        for index, group in enumerate(plan.groups):
-            kind = AmqpClientGroup if group.protocol == "amqp" else MqttClientGroup
-            made.append(kind(plan, index, process, addresses[group.door], self.poller))
-        return made
 
     def connect(self, *client_groups: ClientGroup, at_once: int = MOST_OPENING) -> None:
         """Connect all clients of these groups, so many at a time, and wait until they can do their work."""

@@ -1,12 +1,12 @@
-"""Connects the clients of a client_group at their rate, and those of connection bursts again and again."""
+"""Connects the clients of a group at their rate; clients of connection bursts connect again and again."""
 
 import heapq
 from collections import deque
 from collections.abc import Callable
 from itertools import count
 
-from heliograph.lab.load.client_group import ClientGroup
-from heliograph.lab.load.load_client import ClientFailed, LoadClient
+from heliograph.lab.errors import ClientFailed
+from heliograph.lab.load.client_group import ClientGroup, LoadClient
 from heliograph.lab.load.schedule import NEVER, Piece, Schedule
 
 # More connections in the making than the broker's queue of new ones holds would wait for TCP to try again: a second.

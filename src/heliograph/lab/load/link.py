@@ -9,8 +9,8 @@ import sys
 from itertools import count
 
 from heliograph.common.network_errors import sentence
-from heliograph.lab.load.address import Address
-from heliograph.lab.load.load_client import ClientFailed
+from heliograph.lab.errors import ClientFailed
+from heliograph.lab.load.plan import Address
 
 # Linux looks for a free port the longer, the more ports of one address are taken; all of 127.0.0.0/8 is this machine.
 _PER_ADDRESS = 4000

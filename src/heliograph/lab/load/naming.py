@@ -1,6 +1,6 @@
-"""The names that patterns of a group stand for: topics, filters, client identifiers."""
+"""The names that the patterns of a group stand for: topics, filters, client identifiers."""
 
-from heliograph.errors import Problem
+from heliograph.lab.errors import InvalidLoad
 from heliograph.lab.load.plan import Group
 
 
@@ -18,7 +18,7 @@ def expand(pattern: str, group: Group, client: int, topic: int = 0) -> str:
         )
     except (KeyError, IndexError, ValueError) as problem:
         known = "{client}, {partition}, {topic} or {group}"
-        raise Problem(f"{pattern!r} of group {group.name!r}: {problem}; expected {known}") from None
+        raise InvalidLoad(f"{pattern!r} of group {group.name!r}: {problem}; expected {known}") from None
 
 
 def _padded(number: int, of: int) -> str:

@@ -1,23 +1,48 @@
-"""What a load is: groups of clients that do the same, for how long, from how many processes.
+"""What a load is: groups of clients that do the same, for how long, from how many processes, and where it goes.
 
-Plans are plain values: they go to worker processes, into the manifest of a run and back (`to_json`, `from_json`).
+Plans and addresses are plain values: they go to worker processes, into the manifest of a run and back (`to_json`,
+`from_json`).
 """
 
 import json
+import ssl
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, Self, get_args
 
 from heliograph.common.suggestions import closest
-from heliograph.errors import Problem
+from heliograph.lab.errors import InvalidLoad
 
 Role = Literal["publish", "consume", "both", "request", "respond", "connect"]
 Protocol = Literal["mqtt31", "mqtt311", "mqtt5", "amqp"]
 Transport = Literal["tcp", "tls", "ws", "wss"]
 Pace = Literal["steady", "ramp", "burst", "steps"]
-
 SENDING: frozenset[Role] = frozenset({"publish", "both", "request"})
 RECEIVING: frozenset[Role] = frozenset({"consume", "both", "request", "respond"})
+
+
+@dataclass(frozen=True)
+class Address:
+    """One door of a target."""
+
+    port: int
+    host: str = "127.0.0.1"
+    ca_file: str | None = None  # PEM file with what to trust; None: what the system trusts
+    verify: bool = True  # whether the certificate has to be trusted, and be the host's
+    path: str = "/mqtt"  # of WebSocket
+    manager: str = ""  # the queue manager behind it: nothing that goes to one is seen by clients of another
+    # For AMQP: which host the client asks for, and how the broker writes the address of a queue and of a topic.
+    hostname: str = ""
+    queue_prefix: str = "queue://"
+    topic_prefix: str = "topic://"
+
+    def tls_context(self) -> ssl.SSLContext:
+        """What a client needs for TLS with this target."""
+        context = ssl.create_default_context(cafile=self.ca_file)
+        if not self.verify:
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        return context
 
 
 @dataclass(frozen=True)
@@ -124,27 +149,27 @@ class Group:
         """Problem, if this cannot be run."""
         where = f"group {self.name!r}"
         if self.clients < 1:
-            raise Problem(f"{where} has {self.clients} clients; at least one is needed")
+            raise InvalidLoad(f"{where} has {self.clients} clients; at least one is needed")
         if self.qos not in {0, 1, 2}:
-            raise Problem(f"QoS of {where} is {self.qos!r}; expected 0, 1 or 2")
+            raise InvalidLoad(f"QoS of {where} is {self.qos!r}; expected 0, 1 or 2")
         if self.window < 1 or self.topics < 1 or self.destinations < 1:
-            raise Problem(f"window, topics and destinations of {where} are at least 1")
+            raise InvalidLoad(f"window, topics and destinations of {where} are at least 1")
         if self.sends and not self.destination and not self.members:
-            raise Problem(f"{where} sends and has no destination")
+            raise InvalidLoad(f"{where} sends and has no destination")
         if self.role in {"consume", "respond"} and not self.filters and not self.members:
-            raise Problem(f"{where} receives and has no filters")
+            raise InvalidLoad(f"{where} receives and has no filters")
         if self.fed_by and len(self.fed_by) != len(self.filters):
-            raise Problem(
+            raise InvalidLoad(
                 f"{where} has {len(self.filters)} filters, and says of {len(self.fed_by)} what they are fed by"
             )
         if self.role == "request" and not self.reply:
-            raise Problem(f"{where} makes requests and has no reply topic")
+            raise InvalidLoad(f"{where} makes requests and has no reply topic")
         if self.properties and self.protocol in {"mqtt31", "mqtt311"}:
-            raise Problem(f"{where} has user properties, which {self.protocol} does not know; use mqtt5")
+            raise InvalidLoad(f"{where} has user properties, which {self.protocol} does not know; use mqtt5")
         if self.members and len(self.members) != self.clients:
-            raise Problem(f"{where} has {self.clients} clients and the names of {len(self.members)}")
+            raise InvalidLoad(f"{where} has {self.clients} clients and the names of {len(self.members)}")
         if any(self.sends and len(member.topics) != self.topics for member in self.members):
-            raise Problem(f"each client of {where} needs {self.topics} topics")
+            raise InvalidLoad(f"each client of {where} needs {self.topics} topics")
 
     @property
     def sends(self) -> bool:
@@ -181,7 +206,7 @@ class Plan:
         """The plan that `to_json` wrote, or that somebody wrote by hand."""
         values = json.loads(text)
         if not isinstance(values, dict):
-            raise Problem("a plan is a JSON object with groups and seconds")
+            raise InvalidLoad("a plan is a JSON object with groups and seconds")
         _check_names(cls, values, "the plan")
         groups = tuple(group_from(value) for value in values.get("groups", ()))
         return cls(**{**values, "groups": groups})
@@ -189,13 +214,13 @@ class Plan:
     def check(self) -> None:
         """Problem, if this cannot be run."""
         if not self.groups:
-            raise Problem("a load needs at least one group")
+            raise InvalidLoad("a load needs at least one group")
         if self.seconds <= 0 or self.warm_up < 0 or self.processes < 1:
-            raise Problem("a load lasts longer than 0 seconds, and has at least one process")
+            raise InvalidLoad("a load lasts longer than 0 seconds, and has at least one process")
         seen: set[str] = set()
         for group in self.groups:
             if group.name in seen:
-                raise Problem(f"two groups have the name {group.name!r}")
+                raise InvalidLoad(f"two groups have the name {group.name!r}")
             seen.add(group.name)
             group.check()
 
@@ -207,7 +232,7 @@ def group_from(values: Mapping[str, Any]) -> Group:
     made = dict(values)
     for name in ("name", "role", "clients"):
         if name not in made:
-            raise Problem(f"{where} has no {name!r}")
+            raise InvalidLoad(f"{where} has no {name!r}")
     if isinstance(made.get("payload"), Mapping):
         _check_names(Payload, made["payload"], f"payload of {where}")
         parts = {key: _tuple(value) for key, value in made["payload"].items()}
@@ -225,7 +250,7 @@ def group_from(values: Mapping[str, Any]) -> Group:
         made[name] = (patterns,) if isinstance(patterns, str) else tuple(patterns)
     for name, kind in (("role", Role), ("protocol", Protocol), ("transport", Transport), ("pace", Pace)):
         if name in made and made[name] not in get_args(kind):
-            raise Problem(f"{name} of {where} is {made[name]!r}; {_suggest(str(made[name]), get_args(kind))}")
+            raise InvalidLoad(f"{name} of {where} is {made[name]!r}; {_suggest(str(made[name]), get_args(kind))}")
     return Group(**made)
 
 
@@ -241,7 +266,7 @@ def _check_names(kind: type, values: Mapping[str, Any], where: str) -> None:
     known = tuple(one.name for one in fields(kind))
     for name in values:
         if name not in known:
-            raise Problem(f"{where} has an unknown field {name!r}; {_suggest(name, known)}")
+            raise InvalidLoad(f"{where} has an unknown field {name!r}; {_suggest(name, known)}")
 
 
 def _suggest(name: str, known: tuple[str, ...]) -> str:

@@ -8,10 +8,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from heliograph.errors import Problem
-from heliograph.lab.load.load_client import Times
+from heliograph.lab.errors import InvalidLoad
 from heliograph.lab.load.plan import Group
+
+Times = NDArray[np.int64]
 
 _NS = 1e9
 NEVER = 2**62
@@ -50,7 +52,7 @@ def pieces_of(group: Group, seconds: float) -> tuple[Piece, ...]:
 
 def _need(group: Group, given: bool, what: str) -> None:
     if not given:
-        raise Problem(f"group {group.name!r} has pace {group.pace!r}, which needs {what}")
+        raise InvalidLoad(f"group {group.name!r} has pace {group.pace!r}, which needs {what}")
 
 
 @dataclass(frozen=True)

@@ -1,16 +1,17 @@
-"""MQTT or AMQP in WebSocket frames, the client's side (RFC 6455)."""
+"""Links in WebSocket frames (RFC 6455), and the choice of a link by transport."""
 
 import base64
 import hashlib
 import os
 import select
 import ssl
+from collections.abc import Callable
 
 import numpy as np
 
-from heliograph.lab.load.address import Address
+from heliograph.lab.errors import ClientFailed
 from heliograph.lab.load.link import Inbox, Link
-from heliograph.lab.load.load_client import ClientFailed
+from heliograph.lab.load.plan import Address, Transport
 
 _GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 _BINARY, _CLOSE, _PING, _PONG = 0x82, 0x88, 0x89, 0x8A
@@ -111,3 +112,11 @@ def _frame(raw: bytes, at: int) -> tuple[int, int, int] | None:
     if len(raw) < start + size:
         return None
     return raw[at], start, start + size
+
+
+def links_to(address: Address, transport: Transport, poller: select.epoll, protocol: str) -> Callable[[], Link]:
+    """What opens links to this address over this transport; `protocol` is its name in WebSocket."""
+    tls = address.tls_context() if transport in {"tls", "wss"} else None
+    if transport in {"ws", "wss"}:
+        return lambda: WebSocketLink(address, tls, poller, protocol)
+    return lambda: Link(address, tls, poller)

@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heliograph.errors import Problem
-from heliograph.lab.load.address import Address
+from heliograph.lab.errors import ClientFailed, GeneratorFailed, LabError
 from heliograph.lab.load.client_loop import ClientLoop
 from heliograph.lab.load.histogram import Histogram
-from heliograph.lab.load.load_client import ClientFailed
-from heliograph.lab.load.plan import Plan
+from heliograph.lab.load.plan import Address, Plan
+from heliograph.lab.load.protocols import client_groups
 from heliograph.lab.load.schedule import NEVER
 
 # A loop that turns as fast as it can burns a core for batches of a few messages. So a group has at least this time (ns)
@@ -85,11 +85,7 @@ class Worker:
         self._loop = ClientLoop()
         self._poller = self._loop.poller
         self._poller.register(pipe.fileno(), select.EPOLLIN)
-        for group in plan.groups:
-            if group.door not in addresses:
-                known = ", ".join(addresses)
-                raise Problem(f"group {group.name!r} goes to door {group.door!r}; the target has: {known}")
-        self._groups = self._loop.groups_of(plan, addresses, process)
+        self._groups = client_groups(plan, addresses, self._poller, process)
         self._dialers = [self._loop.add(one) for one in self._groups]
         self._arrived = dict.fromkeys(range(len(self._groups)), 0)
         self._start: Start | None = None
@@ -272,7 +268,7 @@ def _raise_limit(clients: int) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = clients + _OTHER_FILES
     if hard != resource.RLIM_INFINITY and needed > hard:
-        raise Problem(
+        raise GeneratorFailed(
             f"{clients} clients in one process need {needed} open files, and the system allows {hard}; "
             "use more processes, or raise the limit (ulimit -Hn)"
         )
@@ -291,6 +287,6 @@ def work(plan: Plan, addresses: Mapping[str, Address], process: int, pipe: Conne
     try:
         Worker(plan, addresses, process, pipe).run()
     except (Problem, ClientFailed) as problem:
-        pipe.send(Problem(str(problem)))
+        pipe.send(LabError(str(problem)))
     except (EOFError, BrokenPipeError):
         pass  # nobody wants to know any more

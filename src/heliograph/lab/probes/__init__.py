@@ -1,4 +1,7 @@
-"""Probes: what the system under test, the generator and the machine use while a load runs, looked at every second."""
+"""Probes: what the system under test, the generator and the machine use while a load runs, sampled every second.
+
+`probe.watching` runs probes in a thread of its own. `BrokerMeter` reads the counters of a broker at one moment.
+"""
 
 from typing import TYPE_CHECKING
 

@@ -1,7 +1,7 @@
-"""The log of a power distribution unit, as a table with one line for each minute or so.
+"""The log of a power distribution unit, as a table with a line for each minute or so.
 
-Columns are found by the words in their headings: a date, a time, and watts; volts, amperes, power factor and kilowatt
-hours may be there, too. A machine with two power supplies has two logs, which are added.
+Columns are found by the words in their headings: a date, a time, and watts; there may be volts, amperes, power factor
+and kilowatt hours, too. A machine with two power supplies has two logs, which are added.
 """
 
 import csv
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from heliograph.errors import Problem
+from heliograph.lab.errors import InvalidResults
 from heliograph.lab.probes.probe import Sample
 
 _DATES = ("%m/%d/%Y %H:%M:%S", "%Y-%m-%d %H:%M:%S")
@@ -46,7 +46,7 @@ def read_power_log(path: Path) -> PowerLog:
     try:
         text = path.read_text("utf-8-sig")
     except OSError as error:
-        raise Problem(f"{path}: cannot be read: {error.strerror}") from None
+        raise InvalidResults(f"{path}: cannot be read: {error.strerror}") from None
     delimiter = "\t" if "\t" in text.partition("\n")[0] else ","
     lines = list(csv.reader(text.splitlines(), delimiter=delimiter))
     head, columns = _heading(path, lines)
@@ -56,7 +56,7 @@ def read_power_log(path: Path) -> PowerLog:
             readings.append(_reading(path, number, line, columns))
     readings.sort()
     if not readings:
-        raise Problem(f"{path}: expected readings below the headings, found none")
+        raise InvalidResults(f"{path}: expected readings below the headings, found none")
     return PowerLog(path.stem, tuple(at for at, _ in readings), tuple(watts for _, watts in readings))
 
 
@@ -69,7 +69,9 @@ def _heading(path: Path, lines: Sequence[Sequence[str]]) -> tuple[int, tuple[int
         watts = [n for n, word in enumerate(words) if "watts" in word and "hour" not in word and "kilo" not in word]
         if date and clock and watts:
             return number, (date[0], clock[0], watts[0])
-    raise Problem(f"{path}: expected headings with a date, a time and watts (Log Date, Log Time, Watts), found none")
+    raise InvalidResults(
+        f"{path}: expected headings with a date, a time and watts (Log Date, Log Time, Watts), found none"
+    )
 
 
 def _reading(path: Path, number: int, line: Sequence[str], columns: tuple[int, int, int]) -> tuple[float, float]:
@@ -77,7 +79,7 @@ def _reading(path: Path, number: int, line: Sequence[str], columns: tuple[int, i
         date, clock, watts = (line[column].strip() for column in columns)
         return _moment(f"{date} {clock}"), float(watts)
     except (IndexError, ValueError):
-        raise Problem(
+        raise InvalidResults(
             f"{path}, line {number}: expected a date as mm/dd/yyyy, a time as hh:mm:ss and watts, found {line}"
         ) from None
 

@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING
 from heliograph.common.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from heliograph.lab.raw.manifest import new_id
-    from heliograph.lab.raw.reader import add_samples, read_table, runs
+    from heliograph.lab.raw.run_files import add_samples, read_table, runs
+    from heliograph.lab.raw.run_tables import new_id
 
 __getattr__ = lazy_names(
     __name__,
     {
-        "manifest": "new_id",
-        "reader": "add_samples read_table runs",
+        "run_files": "add_samples read_table runs",
+        "run_tables": "new_id",
     },
 )
 

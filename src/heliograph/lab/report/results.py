@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
-from heliograph.errors import Problem
-from heliograph.lab.report.known import Known
+from heliograph.lab.errors import InvalidResults
+from heliograph.lab.report.reference import Known
 from heliograph.lab.report.table import Row
 
 SCORES = {
@@ -100,7 +100,9 @@ class Results:
         """All runs of this folder, the oldest first; a folder without any is refused."""
         files = sorted((directory / "runs").glob("*/manifest.parquet"))
         if not files:
-            raise Problem(f"{directory}: expected runs/*/manifest.parquet, found none; `helio lab run` makes them")
+            raise InvalidResults(
+                f"{directory}: expected runs/*/manifest.parquet, found none; `helio lab run` makes them"
+            )
         runs = [_run(row) for file in files for row in _read(file).to_pylist()]
         return cls(directory, tuple(sorted(runs, key=lambda run: (run.started, run.run))), known)
 
@@ -122,7 +124,7 @@ class Results:
             only = pc.field("run").isin(wanted) if "run" in data.schema.names and table != "curves" else None
             rows: list[Row] = data.to_table(filter=only).to_pylist()
         except (pa.ArrowException, OSError) as error:
-            raise Problem(f"{self.directory / 'scores' / table}: cannot read it as Parquet: {error}") from error
+            raise InvalidResults(f"{self.directory / 'scores' / table}: cannot read it as Parquet: {error}") from error
         return rows
 
     def of(self, table: str, run: str) -> list[Row]:
@@ -148,7 +150,7 @@ def _read(file: Path) -> pa.Table:
     try:
         return pq.read_table(file)
     except (pa.ArrowException, OSError) as error:
-        raise Problem(f"{file}: cannot read it as Parquet: {error}") from error
+        raise InvalidResults(f"{file}: cannot read it as Parquet: {error}") from error
 
 
 def _run(row: Mapping[str, Any]) -> Run:

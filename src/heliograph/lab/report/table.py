@@ -1,12 +1,96 @@
-"""A table of a report: what it is called, what its columns hold, and its rows with exact values."""
+"""Tables of a report, and how the numbers in them are written.
 
-from collections.abc import Mapping
+Numbers are short where people read them (162 K, 16.2 M, 84 µs), exact wherever a program reads them.
+"""
+
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from heliograph.lab.report.figures import KINDS
+NOTHING = "\N{EN DASH}"  # what stands where nothing was measured
 
 Row = Mapping[str, Any]
+
+
+def short(value: float) -> str:
+    """Three digits and the thousands they count: `999`, `162 K`, `16.2 M`."""
+    size = abs(value)
+    for unit, one in (("G", 1e9), ("M", 1e6), ("K", 1e3)):
+        if size >= one * 0.9995:  # 999.6 K would round to 1000 K
+            return f"{plain(value / one)} {unit}"
+    return plain(value)
+
+
+def plain(value: float) -> str:
+    """Three digits, without an exponent and without zeros at the end."""
+    if value == 0:
+        return "0"
+    size = abs(value)
+    if size >= 99.95:
+        return f"{value:.0f}"
+    decimals = max(0, 2 - math.floor(math.log10(size)))
+    text = f"{value:.{min(decimals, 6)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def whole(value: float) -> str:
+    """A count, with its thousands apart."""
+    return f"{value:,.0f}"
+
+
+def duration(milliseconds: float) -> str:
+    """A time in the unit that suits it: `84 µs`, `1.2 ms`, `3.4 s`."""
+    size = abs(milliseconds)
+    if size == 0:
+        return "0"
+    if size < 0.0009995:
+        return f"{plain(milliseconds * 1e6)} ns"
+    if size < 0.9995:
+        return f"{plain(milliseconds * 1e3)} µs"
+    return f"{plain(milliseconds)} ms" if size < 999.5 else f"{plain(milliseconds / 1e3)} s"
+
+
+def octets(value: float) -> str:
+    """An amount of memory or data: `32 B`, `2 KB`, `1.5 GB` (of 1024)."""
+    size = abs(value)
+    for unit, one in (("TB", 1 << 40), ("GB", 1 << 30), ("MB", 1 << 20), ("KB", 1 << 10)):
+        if size >= one:
+            return f"{plain(value / one)} {unit}"
+    return f"{plain(value)} B"
+
+
+def percent(value: float) -> str:
+    """A share that is counted in hundredths already."""
+    return f"{plain(value)} %"
+
+
+def ratio(value: float) -> str:
+    """How many times as much."""
+    return f"{plain(value)} \N{MULTIPLICATION SIGN}"
+
+
+KINDS: dict[str, Callable[[float], str]] = {
+    "rate": short,
+    "number": plain,
+    "count": whole,
+    "ms": duration,
+    "bytes": octets,
+    "percent": percent,
+    "ratio": ratio,
+}
+"""Kinds of columns and axes that hold numbers, and how each is written."""
+
+
+def text(value: Any, kind: str) -> str:
+    """A value of a column, as people read it."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return NOTHING
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if kind in KINDS and isinstance(value, int | float):
+        return KINDS[kind](value)
+    return str(value) if value != "" else NOTHING
 
 
 @dataclass(frozen=True)

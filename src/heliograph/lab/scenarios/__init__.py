@@ -3,9 +3,9 @@
 `catalogue()` has all of them and `load(name)` one; `docs/reference/lab-scenarios.md` says how they are written.
 """
 
-from heliograph.lab.scenarios.catalogue import SOURCES, Source, catalogue, load
 from heliograph.lab.scenarios.scenario import Scenario, Variant
-from heliograph.lab.scenarios.terms import FlowLoad, Measure, PassRule, QueueSetup, Score, Setup
+from heliograph.lab.scenarios.scenario_catalogue import SOURCES, Source, catalogue, load
+from heliograph.lab.scenarios.scenario_terms import FlowLoad, Measure, PassRule, QueueSetup, Score, Setup
 
 __all__ = [
     "SOURCES",

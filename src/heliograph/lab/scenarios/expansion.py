@@ -1,14 +1,14 @@
-"""From what stands in the file of a scenario to a load, a set-up or a flow, with the values of parameters put in."""
+"""Makes a load, a set-up or a flow from what is written in a scenario's file, with the values of its parameters."""
 
 import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from heliograph.errors import Problem
+from heliograph.lab.errors import InvalidScenario
 from heliograph.lab.load.naming import expand
 from heliograph.lab.load.plan import Group, Plan, group_from
-from heliograph.lab.scenarios.arithmetic import Lookup, Value, evaluate, is_expression
-from heliograph.lab.scenarios.terms import FlowLoad, Measure, QueueSetup, Setup
+from heliograph.lab.scenarios.parameters import Lookup, Value, evaluate, is_expression
+from heliograph.lab.scenarios.scenario_terms import FlowLoad, Measure, QueueSetup, Setup
 
 CLIENTS_OF_A_PROCESS = 20_000
 """More are spread over several processes."""
@@ -77,10 +77,10 @@ def _group(written: Mapping[str, Any], lookup: Lookup) -> Group:
     values.setdefault("door", door(values.get("protocol", "mqtt311"), values.get("transport", "tcp")))
     clients = values.get("clients")
     if not isinstance(clients, int) or clients < 1:
-        raise Problem(f"group {values['name']} has {clients} clients; expected a whole number from 1 on")
+        raise InvalidScenario(f"group {values['name']} has {clients} clients; expected a whole number from 1 on")
     rate = values.get("rate")
     if rate is not None and (not isinstance(rate, int | float) or rate <= 0):
-        raise Problem(f"group {values['name']} has a rate of {rate}; expected messages a second, above 0")
+        raise InvalidScenario(f"group {values['name']} has a rate of {rate}; expected messages a second, above 0")
     return group_from(values)
 
 
@@ -102,7 +102,7 @@ def _number(overrides: Mapping[str, Value], name: str, usual: float) -> float:
     try:
         number = float(overrides.get(name, usual))
     except ValueError:
-        raise Problem(f"{name} is a number, not {overrides[name]!r}") from None
+        raise InvalidScenario(f"{name} is a number, not {overrides[name]!r}") from None
     if number < 0 or (number == 0 and name != "warm_up"):
-        raise Problem(f"{name} is above 0, not {number:g}")
+        raise InvalidScenario(f"{name} is above 0, not {number:g}")
     return number

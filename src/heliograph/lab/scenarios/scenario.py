@@ -4,13 +4,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from heliograph.errors import Problem
 from heliograph.flow.definition import known, suggestion
+from heliograph.lab.errors import InvalidScenario
 from heliograph.lab.load.plan import Plan
-from heliograph.lab.scenarios.arithmetic import Value
 from heliograph.lab.scenarios.expansion import flow_load, plan_of, setup_of
-from heliograph.lab.scenarios.parameters import Parameter, Values
-from heliograph.lab.scenarios.terms import NEEDS, NOT_BUILT, FlowLoad, Measure, PassRule, Score, Setup
+from heliograph.lab.scenarios.parameters import Parameter, Value, Values
+from heliograph.lab.scenarios.scenario_terms import NEEDS, NOT_BUILT, FlowLoad, Measure, PassRule, Score, Setup
 
 OF_THE_RUN = {"seconds", "warm_up", "processes"}
 """What can be set of every scenario, besides its own parameters."""
@@ -65,7 +64,7 @@ class Scenario:
     def plan(self, scale: float = 1.0, variant: str = "", overrides: Mapping[str, Value] | None = None) -> Plan:
         """The load at this scale; `overrides` has parameters, `seconds`, `warm_up` or `processes`."""
         if self.is_flow:
-            raise Problem(f"{self.name} measures a message flow, which has no clients to plan")
+            raise InvalidScenario(f"{self.name} measures a message flow, which has no clients to plan")
         overrides = overrides or {}
         values = self._values(scale, variant, overrides)
         return plan_of(self.written_groups, values.get, self.measure.at_scale(scale), overrides)
@@ -77,7 +76,7 @@ class Scenario:
     def flow(self, variant: str = "", overrides: Mapping[str, Value] | None = None) -> FlowLoad:
         """The message flow that is measured, with its messages; a scale only makes it shorter (`measure.at_scale`)."""
         if not self.is_flow:
-            raise Problem(f"{self.name} measures clients of a broker, not a message flow")
+            raise InvalidScenario(f"{self.name} measures clients of a broker, not a message flow")
         return flow_load(self.written_flow, self._values(1.0, variant, overrides or {}).get)
 
     def missing(self, knows: Collection[str]) -> tuple[str, ...]:
@@ -103,11 +102,11 @@ class Scenario:
             if variant.name == wanted:
                 return variant
         names = [variant.name for variant in self.variants]
-        raise Problem(f"{self.name} has no variant {name!r}{suggestion(name, names)}; it has {known(names)}")
+        raise InvalidScenario(f"{self.name} has no variant {name!r}{suggestion(name, names)}; it has {known(names)}")
 
     def _values(self, scale: float, variant: str, overrides: Mapping[str, Value]) -> Values:
         if scale <= 0:
-            raise Problem(f"a scale is above 0, not {scale:g}")
+            raise InvalidScenario(f"a scale is above 0, not {scale:g}")
         values = Values(self.parameters, self.variant(variant).values, scale)
         for name, value in overrides.items():
             if name not in OF_THE_RUN:

@@ -5,14 +5,12 @@ from typing import TYPE_CHECKING
 from heliograph.common.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from heliograph.lab.spark.measuring import CASES
-    from heliograph.lab.spark.running import measure_pipelines
+    from heliograph.lab.spark.spark_bench import CASES, measure_pipelines
 
 __getattr__ = lazy_names(
     __name__,
     {
-        "measuring": "CASES",
-        "running": "measure_pipelines",
+        "spark_bench": "CASES measure_pipelines",
     },
 )
 

@@ -1,7 +1,7 @@
 """From a publisher to an alert: MQTT, a stream, a flow with a filter on Spark, a topic, MQTT.
 
-An open loop: messages are due at fixed times, and how long an alert takes counts from when its message was due, so that
-a publisher that is late does not make anything look better.
+The loop is open: messages are due at fixed times, and the latency of an alert counts from the time when its message was
+due. So a publisher that is late does not improve any figure.
 """
 
 import json
@@ -11,15 +11,14 @@ from contextlib import contextmanager
 from statistics import median
 from typing import Any
 
-from heliograph.errors import Problem
-from heliograph.lab.flows.folders import write_folder
-from heliograph.lab.load.address import Address
+from heliograph.lab.errors import MeasurementFailed
+from heliograph.lab.flows.flow_cases import write_folder
 from heliograph.lab.load.client_loop import ClientLoop, give_up
-from heliograph.lab.load.mqtt.client_group import MqttClientGroup
+from heliograph.lab.load.mqtt.client import MqttClientGroup
 from heliograph.lab.load.mqtt.connection import MqttConnection
-from heliograph.lab.load.plan import Group, Plan
-from heliograph.lab.spark.rows import Effort, Row, Run, run_of
+from heliograph.lab.load.plan import Address, Group, Plan
 from heliograph.lab.spark.site import SparkSite
+from heliograph.lab.spark.spark_rows import Effort, Row, Run, run_of
 from heliograph.mqtt import Packet, PubAck, Publish, encode
 
 RATE = 1000
@@ -204,7 +203,7 @@ def _await(loop: ClientLoop, alarm: Alarm, messages: int) -> None:
 
 def _check(devices: Devices, alarm: Alarm) -> None:
     if devices.acknowledged != devices.sent:
-        raise Problem(f"{devices.sent} messages were published, {devices.acknowledged} acknowledged")
+        raise MeasurementFailed(f"{devices.sent} messages were published, {devices.acknowledged} acknowledged")
     due, came = alerts_due(devices.sent), len(alarm.took)
     if came != due or alarm.duplicates:
-        raise Problem(f"{due} alerts were due, {came} came, {alarm.duplicates} of them again")
+        raise MeasurementFailed(f"{due} alerts were due, {came} came, {alarm.duplicates} of them again")

@@ -1,5 +1,8 @@
-"""A server and a Spark session, and what a job on them costs."""
+"""The site of the Spark benchmarks: a server, a process with a Spark session, and the CPU time that a job takes."""
 
+import json
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -9,15 +12,134 @@ from typing import Any
 
 import psutil
 
-from heliograph.lab.disk import work_folder
-from heliograph.lab.load.address import Address
-from heliograph.lab.probes.meter import before_start
-from heliograph.lab.spark.spark_server import SparkServer
-from heliograph.lab.spark.worker import SparkWorker
-from heliograph.lab.targets.running import running
+from heliograph.common import process_end
+from heliograph.lab.errors import MeasurementFailed
+from heliograph.lab.load.plan import Address
+from heliograph.lab.machine import HOST, work_folder
+from heliograph.lab.probes.broker_meter import before_start
+from heliograph.lab.targets.broker_process import running, source_environment
+from heliograph.lab.targets.heliograph_server import Heliograph
+from heliograph.lab.targets.target import Setup
 
+STREAMS = ("small", "large", "mixed", "orders", "telemetry", "out")
+"""Each keeps the topics below its name."""
+QUEUE = "BENCH.SINK"
+_CONFIG = """
+[storage]
+directory = "{data}"
+[log]
+level = "warning"
+[[listener]]
+host = "{host}"
+port = {port}
+[[listener]]
+protocol = "amqp"
+host = "{host}"
+port = {amqp}
+[http]
+host = "{host}"
+port = {http}
+hosts = ["127.1"]
+[limits]
+inflight = 65535
+max_messages = 20000000
+max_bytes = 17179869184
+buffered_bytes = 17179869184
+[[queue]]
+name = "{queue}"
+max_depth = 100000000
+"""
+_STREAM = """
+[[stream]]
+name = "{name}"
+filter = "{name}/#"
+partitions = 2
+retention_bytes = 0
+"""
+
+_PATIENCE = 30.0
 CORES = 2
 MASTER = f"local[{CORES}]"
+
+
+class SparkServer(Heliograph):
+    """One that stores on the disk before it acknowledges, as it does unless told otherwise."""
+
+    def __init__(self, write: Callable[[Path], None] | None = None) -> None:
+        """`write` writes what is to be in the log when the server starts."""
+        self._write = write
+        self.amqp_port = 0
+        self.http_port = 0
+
+    def command(self, setup: Setup) -> list[str]:
+        """With its configuration, which is written here."""
+        self.amqp_port, self.http_port = setup.spare_ports[:2]
+        if self._write is not None:
+            self._write(setup.data)
+        config = setup.directory / "heliograph.toml"
+        text = _CONFIG.format(
+            data=setup.data, host=HOST, port=setup.port, amqp=self.amqp_port, http=self.http_port, queue=QUEUE
+        )
+        config.write_text(text + "".join(_STREAM.format(name=name) for name in STREAMS), "utf-8")
+        return [sys.executable, "-m", "heliograph.cli.main", "serve", "--config", str(config)]
+
+    @property
+    def pages(self) -> str:
+        """What the option `server` of `format("heliograph")` gets."""
+        return f"http://{HOST}:{self.http_port}"
+
+    @property
+    def amqp(self) -> str:
+        """For clients."""
+        return f"amqp://{HOST}:{self.amqp_port}"
+
+
+class SparkWorker:
+    """A process that does one job at a time for us."""
+
+    def __init__(self, log: Path, master: str, *, quick: bool = False) -> None:
+        self._log = log
+        with log.open("ab") as file:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "heliograph.pipeline.bench_worker", master, *(["--quick"] if quick else [])],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=file,
+                env=source_environment(),
+                text=True,
+            )
+
+    @property
+    def pid(self) -> int:
+        """Of the process; Java and Python's workers are below it."""
+        return self._process.pid
+
+    def ask(self, do: str, order: Mapping[str, object] | None = None) -> dict[str, Any]:
+        """Have a job done; a Problem if it fails."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        try:
+            self._process.stdin.write(json.dumps({"do": do, **(order or {})}) + "\n")
+            self._process.stdin.flush()
+            line = self._process.stdout.readline()
+        except OSError:
+            line = ""
+        if not line:
+            raise MeasurementFailed(
+                f"Spark's process has ended: {self._log.read_text(errors='replace').strip()[-800:]}"
+            )
+        answer: dict[str, Any] = json.loads(line)
+        if "error" in answer:
+            raise MeasurementFailed(f"Spark, {do}: {answer['error']}")
+        return answer
+
+    def close(self) -> None:
+        """End it."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.close()
+        process_end.end(self._process, _PATIENCE, ask=False)
+        self._process.stdout.close()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,17 @@
-"""Streams read by Spark: to nowhere, beside a source that makes its rows up and the same rows in Parquet files; to
-Parquet, beside Parquet to Parquet."""
+"""Streams read by Spark, beside a source of generated rows, Parquet files, and the bytes alone through a socket."""
 
+import os
 import shutil
+import socket
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from heliograph.errors import Problem
-from heliograph.lab.spark.bare_socket import bytes_alone
-from heliograph.lab.spark.loading import (
+from heliograph.lab.errors import MeasurementFailed
+from heliograph.lab.spark.site import CORES, SparkSite
+from heliograph.lab.spark.spark_rows import Effort, Row, Run, middle, run_of
+from heliograph.lab.spark.streams import (
     CYCLE_BYTES,
     MIXED_TOPICS,
     PUBLISHERS,
@@ -16,10 +19,10 @@ from heliograph.lab.spark.loading import (
     await_messages,
     fill,
     text_payload,
+    write_stream,
 )
-from heliograph.lab.spark.rows import Effort, Row, Run, middle, run_of
-from heliograph.lab.spark.site import CORES, SparkSite
-from heliograph.lab.spark.written_streams import write_stream
+
+_AT_ONCE = 1 << 20
 
 ACCESSES = ("http", "directory")
 MOST_TIMES = {"http": 1.3, "directory": 1.3}
@@ -29,10 +32,47 @@ RECORDS = (1, 10, 300)
 """How many messages are in a record of the streams that are not published: servers of the first release wrote one if
 topics changed from message to message; later ones write what came in one turn."""
 _BASE, _FILES = "=", "Parquet"
-
-
 Place = Mapping[str, object]
 """A format and its options."""
+
+
+def bytes_alone(data: Path, size: int, count: int) -> Run:
+    """Send as many bytes as so many messages of a size have, out of the log in this directory."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        receiver = os.fork()
+        if not receiver:
+            os._exit(_receive(server.getsockname(), size * count))
+        sock, _ = server.accept()
+    started, before = time.perf_counter(), time.process_time()
+    with sock:
+        _send(sock, data, size * count)
+        sent = time.process_time() - before
+        _, status, used = os.wait4(receiver, 0)
+    seconds = time.perf_counter() - started
+    if status:
+        raise RuntimeError("the bytes that were sent did not all come")
+    return Run(count, seconds, (used.ru_utime + used.ru_stime) / count * 1e6, sent / count * 1e6, 0.0)
+
+
+def _send(sock: socket.socket, data: Path, left: int) -> None:
+    files = sorted(data.glob("*.log"), key=lambda path: path.stat().st_size)
+    with files[-1].open("rb") as largest:
+        size = os.fstat(largest.fileno()).st_size
+        while left:
+            at = 0
+            while at < size and left:
+                done = os.sendfile(sock.fileno(), largest.fileno(), at, min(_AT_ONCE, size - at, left))
+                at += done
+                left -= done
+
+
+def _receive(address: tuple[str, int], left: int) -> int:
+    """Take so many bytes; 0 if they have come."""
+    memory = memoryview(bytearray(_AT_ONCE))
+    with socket.create_connection(address) as sock:
+        while left and (more := sock.recv_into(memory)):
+            left -= more
+    return int(left > 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,4 +193,4 @@ def _check(site: SparkSite, place: Place, load: Load) -> None:
     found = site.worker.ask("count", {"from": place})
     expected = {"rows": load.count, "different": load.count, "bytes": load.count * load.size}
     if found != expected:
-        raise Problem(f"{load.stream} to Parquet: expected {expected}, found {found}")
+        raise MeasurementFailed(f"{load.stream} to Parquet: expected {expected}, found {found}")

@@ -5,16 +5,16 @@ from typing import TYPE_CHECKING
 from heliograph.common.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from heliograph.lab.targets.choosing import chosen, known_names
     from heliograph.lab.targets.heliograph_server import Heliograph
-    from heliograph.lab.targets.system import Kind
+    from heliograph.lab.targets.system_under_test import Kind
+    from heliograph.lab.targets.target_catalogue import chosen, known_names
 
 __getattr__ = lazy_names(
     __name__,
     {
-        "choosing": "chosen known_names",
         "heliograph_server": "Heliograph",
-        "system": "Kind",
+        "system_under_test": "Kind",
+        "target_catalogue": "chosen known_names",
     },
 )
 

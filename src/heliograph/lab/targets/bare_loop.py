@@ -1,8 +1,8 @@
-"""Not a broker: the least that can happen to a packet in one Python process, as a yardstick.
+"""A baseline that is no broker: the least that one Python process must do with a packet.
 
 It waits with epoll, reads each client that has sent something, and writes everything that came to the one subscriber.
-No packet is looked into, but for the handshakes. What this costs when each read brings one packet, no single-threaded
-server in Python can undercut.
+It looks into no packet after the handshakes. No single-threaded server in Python can cost less than this where each
+read brings one packet.
 """
 
 import select
@@ -10,7 +10,7 @@ import socket
 import sys
 
 from heliograph import __version__
-from heliograph.lab.network import HOST
+from heliograph.lab.machine import HOST
 from heliograph.lab.targets.target import Setup, Target
 
 _CONNECT, _SUBSCRIBE = 0x10, 0x82

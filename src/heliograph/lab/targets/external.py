@@ -1,13 +1,13 @@
-"""A system that somebody else has started, here or elsewhere: nothing is configured, nothing is stopped."""
+"""A system that somebody else has started, here or elsewhere: the lab neither configures nor stops it."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from urllib.parse import unquote, urlsplit
 
-from heliograph.errors import Problem
-from heliograph.lab.load.address import Address
-from heliograph.lab.targets.demand import Demand, Way
-from heliograph.lab.targets.system import Kind, System
+from heliograph.lab.errors import InvalidTarget
+from heliograph.lab.load.plan import Address
+from heliograph.lab.targets.requirements import Demand, Way
+from heliograph.lab.targets.system_under_test import Kind, System
 
 _SCHEMES = {
     "mqtt": (Way("mqtt", "tcp"), 1883),
@@ -32,7 +32,7 @@ class External(Kind):
     def __init__(self, urls: Sequence[str], ca_file: str | None = None, *, verify: bool = True) -> None:
         """As `mqtt://user:password@host:1883`; also mqtts, ws, wss, amqp and amqps."""
         if not urls:
-            raise Problem("the target 'external' needs to be told where it is: --url mqtt://HOST:PORT")
+            raise InvalidTarget("the target 'external' needs to be told where it is: --url mqtt://HOST:PORT")
         self._addresses: dict[Way, Address] = {}
         self._user = self._password = ""
         for url in urls:
@@ -48,7 +48,7 @@ class External(Kind):
             port = parts.port or port
         except (KeyError, ValueError):
             schemes = ", ".join(_SCHEMES)
-            raise Problem(f"expected a URL as mqtt://HOST:PORT (or {schemes}), found '{url}'") from None
+            raise InvalidTarget(f"expected a URL as mqtt://HOST:PORT (or {schemes}), found '{url}'") from None
         path = parts.path or f"/{way.protocol}"
         self._addresses[way] = Address(port, parts.hostname or "127.0.0.1", ca_file, verify, path)
         self._user = unquote(parts.username or "") or self._user
@@ -64,7 +64,9 @@ class External(Kind):
         found = {}
         for way in wanted.ways:
             if way not in self._addresses:
-                raise Problem(f"this load comes by {way.protocol} over {way.transport}: give a --url for that, too")
+                raise InvalidTarget(
+                    f"this load comes by {way.protocol} over {way.transport}: give a --url for that, too"
+                )
             found[way.door] = self._addresses[way]
         found["main"] = next(iter(found.values()))
         where = {door: f"{address.host}:{address.port}" for door, address in found.items()}

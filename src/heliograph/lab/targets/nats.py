@@ -1,15 +1,46 @@
-"""NATS as a system under test: one server with JetStream, which its MQTT needs."""
+"""NATS as a system under test: one server with JetStream, which its MQTT needs, and its monitoring page."""
 
+import json
 import re
 import shutil
 import subprocess
 import sys
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
-from heliograph.lab.network import HOST
-from heliograph.lab.targets.monitoring_page import MonitoringPage
-from heliograph.lab.targets.statistics import Statistics
-from heliograph.lab.targets.target import Setup, Target
+from heliograph.lab.machine import HOST
+from heliograph.lab.targets.target import Figure, Setup, Statistics, Target
+
+_PATIENCE = 2.0
+_METRICS = {
+    "connections": "connected",
+    "in_msgs": "messages_received",
+    "out_msgs": "messages_sent",
+    "slow_consumers": "slow_consumers",
+}
+
+
+class MonitoringPage:
+    """Reads /varz over one connection."""
+
+    def __init__(self, port: int) -> None:
+        self._connection = HTTPConnection(HOST, port, timeout=_PATIENCE)
+
+    def read(self) -> list[Figure]:
+        """The figures now."""
+        try:
+            self._connection.request("GET", "/varz")
+            values = json.loads(self._connection.getresponse().read())
+        except (OSError, HTTPException, ValueError):
+            self._connection.close()
+            return []
+        return [
+            Figure("server", "statistics", metric, values[key]) for key, metric in _METRICS.items() if key in values
+        ]
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self._connection.close()
 
 
 class Nats(Target):

@@ -8,15 +8,23 @@ import shutil
 import signal
 from pathlib import Path
 
-from heliograph.lab.load.address import Address
-from heliograph.lab.network import HOST
-from heliograph.lab.targets.layout import Door
+from heliograph.lab.load.plan import Address
+from heliograph.lab.machine import HOST
+from heliograph.lab.targets.requirements import Door
 from heliograph.lab.targets.target import Setup, Target
 
 _USER = "guest"
 # Debian's command in PATH insists on its own user and its own folders; the script behind it does not.
 _SCRIPTS = ("/usr/lib/rabbitmq/bin/rabbitmq-server", "/opt/rabbitmq/sbin/rabbitmq-server")
 _SALT = b"salt"
+
+_KEYS = {
+    ("amqp", "tcp"): "listeners.tcp",
+    ("amqp", "tls"): "listeners.ssl",
+    ("mqtt", "tcp"): "mqtt.listeners.tcp",
+    ("mqtt", "tls"): "mqtt.listeners.ssl",
+}
+_PLUGINS = {"tcp": "rabbitmq_mqtt", "tls": "rabbitmq_mqtt", "ws": "rabbitmq_web_mqtt", "wss": "rabbitmq_web_mqtt"}
 
 
 class RabbitMQ(Target):
@@ -111,15 +119,6 @@ def _address(port: int, host: str, number: int) -> Address:
         queue_prefix="/amq/queue/",
         topic_prefix="/topic/",
     )
-
-
-_KEYS = {
-    ("amqp", "tcp"): "listeners.tcp",
-    ("amqp", "tls"): "listeners.ssl",
-    ("mqtt", "tcp"): "mqtt.listeners.tcp",
-    ("mqtt", "tls"): "mqtt.listeners.ssl",
-}
-_PLUGINS = {"tcp": "rabbitmq_mqtt", "tls": "rabbitmq_mqtt", "ws": "rabbitmq_web_mqtt", "wss": "rabbitmq_web_mqtt"}
 
 
 def _plugins_for(setup: Setup) -> list[str]:

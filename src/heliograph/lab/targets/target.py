@@ -1,14 +1,57 @@
-"""What a system under test is to the lab. `peers` lists all that can be measured."""
+"""The interface of a broker that this machine may have: subclass `Target`, and list it in `target_catalogue`."""
 
+import shutil
 import signal
+import subprocess
 import sys
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple, Protocol
 
-from heliograph.lab.targets.certificate import Certificate
-from heliograph.lab.targets.layout import Door, Layout
-from heliograph.lab.targets.statistics import Statistics
+from heliograph.lab.errors import TargetNotInstalled
+from heliograph.lab.targets.requirements import Door, Layout
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A self-signed certificate and its key, as PEM files."""
+
+    cert: Path
+    key: Path
+
+
+def make_certificate(directory: Path) -> Certificate:
+    """Make one in this directory."""
+    if shutil.which("openssl") is None:
+        raise TargetNotInstalled(
+            "the cases with TLS need the openssl command; install openssl, or choose others with --case"
+        )
+    made = Certificate(directory / "cert.pem", directory / "key.pem")
+    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    command += ["-days", "2", "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]
+    command += ["-addext", "keyUsage=digitalSignature,keyCertSign", "-out", str(made.cert), "-keyout", str(made.key)]
+    subprocess.run(command, check=True, capture_output=True)
+    return made
+
+
+class Figure(NamedTuple):
+    """One figure at one moment."""
+
+    source: str  # `server` for the whole, `queue` for one queue or subscription
+    name: str
+    metric: str
+    value: float
+
+
+class Statistics(Protocol):
+    """Reads figures; made once for a run, read about once a second."""
+
+    def read(self) -> list[Figure]:
+        """The figures now; none when it does not answer in time."""
+
+    def close(self) -> None:
+        """Let go of connections."""
 
 
 @dataclass(frozen=True)

@@ -1,25 +1,105 @@
-"""A trial of a broker: start it, put the load on it, watch, judge, and keep what was measured."""
+"""A trial of a broker: start it, put the load on it, sample it, judge it, and write what was measured."""
 
-from collections.abc import Sequence
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from heliograph.lab.load import run_load
-from heliograph.lab.load.interval import LoadOutcome
+from heliograph.lab.load.histogram import Histogram
+from heliograph.lab.load.meter import Interval, LoadOutcome
 from heliograph.lab.load.plan import Plan
 from heliograph.lab.machine import on_cores_of
-from heliograph.lab.probes.probe import Sample
-from heliograph.lab.probes.watch import watching
-from heliograph.lab.raw.manifest import new_id
-from heliograph.lab.raw.writer import RunWriter
+from heliograph.lab.probes.machine_probe import EnergyProbe, MachineProbe, readable_zones
+from heliograph.lab.probes.probe import Probe, Sample, Value, Watch, watching
+from heliograph.lab.probes.process_probe import ProcessProbe, descendants
+from heliograph.lab.raw.run_files import RunWriter
+from heliograph.lab.raw.run_tables import new_id
 from heliograph.lab.scenarios import Scenario
-from heliograph.lab.targets.system import Kind, System
+from heliograph.lab.targets.system_under_test import Kind, System
+from heliograph.lab.targets.target import Statistics
 from heliograph.lab.trials.conditions import demand_of, machine_now, split_for
-from heliograph.lab.trials.experiment import Experiment
-from heliograph.lab.trials.instruments import instruments
-from heliograph.lab.trials.judgement import facts_of, judge
-from heliograph.lab.trials.recording import Recording
-from heliograph.lab.trials.trial import Result, Trial
+from heliograph.lab.trials.trial import Experiment, Result, Trial
+from heliograph.lab.trials.verdict import facts_of, judge
+
+
+class StatisticsProbe:
+    """Asks the system under test what it says of itself."""
+
+    asks = True
+
+    def __init__(self, statistics: Statistics) -> None:
+        self._statistics = statistics
+
+    def read(self) -> Iterable[Value]:
+        """Its figures now."""
+        return [Value(*figure) for figure in self._statistics.read()]
+
+    def close(self) -> None:
+        """Let the server go."""
+        self._statistics.close()
+
+
+def instruments(system: System) -> list[Probe]:
+    """Whatever can be watched here."""
+    probes = machine_instruments()
+    if sys.platform == "linux":
+        probes.append(ProcessProbe("generator", lambda: _generator(system)))
+        if system.pids():
+            probes.append(ProcessProbe("server", system.pids))
+    if system.statistics is not None:
+        probes.append(StatisticsProbe(system.statistics))
+    return probes
+
+
+def machine_instruments() -> list[Probe]:
+    """What shows the machine and the power that it draws."""
+    zones = readable_zones()
+    return [MachineProbe(), *([EnergyProbe(zones)] if zones else [])]
+
+
+def _generator(system: System) -> list[int]:
+    """This process and its workers, without what it has started to be measured."""
+    measured = set(system.pids())
+    return [pid for pid in (os.getpid(), *descendants(os.getpid())) if pid not in measured]
+
+
+class Recording:
+    """Of one run."""
+
+    def __init__(self, plan: Plan, writer: RunWriter, watch: Watch, look_on: Callable[[Interval], None]) -> None:
+        self._roles = {group.name: group.role for group in plan.groups}
+        self._writer = writer
+        self._watch = watch
+        self._look_on = look_on
+        self.intervals: list[Interval] = []
+        """Of the measured time, without their latencies."""
+        self.latencies: dict[str, Histogram] = {}
+        """Of the measured time by kind, over all groups."""
+        self.began: datetime | None = None
+        """When the measured time began."""
+        self._seconds = plan.seconds
+
+    def interval(self, interval: Interval) -> None:
+        """Another second of a group."""
+        if self.began is None and interval.second >= 0:
+            ago = interval.second + 1.0  # it is told when the second is over
+            self.began = datetime.now(UTC) - timedelta(seconds=ago)
+            self._watch.begin(time.monotonic() - ago)
+        self._writer.interval(interval, self._roles[interval.group])
+        if 0 <= interval.second < self._seconds:
+            self.intervals.append(replace(interval, latencies={}))
+            for kind, histogram in interval.latencies.items():
+                known = self.latencies.get(kind)
+                self.latencies[kind] = histogram if known is None else known + histogram
+        self._look_on(interval)
+
+    def total(self, column: str, groups: Iterable[str]) -> int:
+        """Of the measured time, over these groups."""
+        wanted = set(groups)
+        return sum(getattr(one, column) for one in self.intervals if one.group in wanted)
 
 
 def run_broker_trial(trial: Trial, experiment: Experiment) -> Result:

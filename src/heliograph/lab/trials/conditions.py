@@ -1,4 +1,4 @@
-"""Under which conditions a run takes place: what the system must be like, who has which cores, what machine it is."""
+"""The conditions of a run: requirements of the system, division of cores, the machine and its load beforehand."""
 
 import os
 import platform
@@ -13,8 +13,7 @@ import heliograph
 from heliograph.lab.load.plan import Plan
 from heliograph.lab.machine import Cores, describe
 from heliograph.lab.scenarios import Setup
-from heliograph.lab.targets.demand import Demand, stores, ways_of
-from heliograph.lab.targets.layout import Binding, Layout
+from heliograph.lab.targets.requirements import Binding, Demand, Layout, stores, ways_of
 
 
 def demand_of(plan: Plan, setup: Setup) -> Demand:

@@ -1,4 +1,4 @@
-"""A trial of a message flow: one measurement from queue to queue, kept in the same tables as that of a broker."""
+"""A trial of a message flow: one measurement from queue to queue, written to the same tables as that of a broker."""
 
 import json
 import os
@@ -11,26 +11,24 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 
-from heliograph.errors import Problem
-from heliograph.lab.disk import work_folder
+from heliograph.lab.errors import InvalidScenario, UnknownCase
 from heliograph.lab.flows import postgresql
-from heliograph.lab.flows.cases import FlowCase, Storage, cases, in_groups
 from heliograph.lab.flows.end_to_end import Look, Workers, case_site, how_many, steady
-from heliograph.lab.flows.published import Published
-from heliograph.lab.load.interval import Interval
-from heliograph.lab.machine import split_cores
-from heliograph.lab.probes.probe import Sample
-from heliograph.lab.probes.watch import watching
-from heliograph.lab.raw.manifest import new_id
-from heliograph.lab.raw.writer import RunWriter
+from heliograph.lab.flows.flow_cases import FlowCase, Storage, cases, in_groups
+from heliograph.lab.flows.published_rows import Published
+from heliograph.lab.load.meter import Interval
+from heliograph.lab.machine import split_cores, work_folder
+from heliograph.lab.probes.probe import Sample, watching
+from heliograph.lab.raw.run_files import RunWriter
+from heliograph.lab.raw.run_tables import new_id
 from heliograph.lab.scenarios import FlowLoad
+from heliograph.lab.trials.broker_trial import machine_instruments
 from heliograph.lab.trials.conditions import Split, machine_now
-from heliograph.lab.trials.experiment import Experiment
-from heliograph.lab.trials.instruments import machine_instruments
-from heliograph.lab.trials.judgement import Verdict
-from heliograph.lab.trials.trial import Result, Trial
+from heliograph.lab.trials.trial import Experiment, Result, Trial
+from heliograph.lab.trials.verdict import Verdict
 
 GROUP = "flow"
+_STORAGE = {"": None, "sqlite": Storage.SQLITE, "postgresql": Storage.POSTGRESQL}
 _TASTE = 100
 """Messages that go first, to see how long one takes."""
 
@@ -63,7 +61,7 @@ class FlowBench:
 def run_flow_trial(trial: Trial, experiment: Experiment, bench: FlowBench) -> Result:
     """Run it; a `Problem` if that was not possible, or if a message was lost, doubled or wrong."""
     load = trial.scenario.flow(trial.variant, trial.overrides)
-    case = _case(load)
+    case = flow_case(load, os.cpu_count() or 1)
     seconds = _seconds(trial)
     run = new_id(trial.scenario.name, trial.kind.name)
     machine = machine_now(Split())
@@ -100,18 +98,23 @@ def _seconds(trial: Trial) -> float:
     return float(given) if given is not None else trial.scenario.measure.at_scale(trial.scale).seconds
 
 
-def _case(load: FlowLoad) -> FlowCase:
-    wanted = {"sqlite": Storage.SQLITE, "postgresql": Storage.POSTGRESQL}.get(load.storage)
-    found = [case for case in cases() if case.section == load.section]
-    found = [case for case in found if wanted is None or case.storage in {wanted, Storage.NONE}] or found
-    if not found:
-        raise Problem(f"there is no message flow of section {load.section}")
-    return in_groups(found[0], os.cpu_count() or 1) if load.fill else found[0]
+def flow_case(load: FlowLoad, processors: int) -> FlowCase:
+    """The case of `lab.flows` that measures this flow.
+
+    One that shall fill the machine runs in as many execution groups as there are processors.
+    """
+    if load.storage not in _STORAGE:
+        raise InvalidScenario(f"storage is sqlite or postgresql, not {load.storage!r}")
+    storage = _STORAGE[load.storage]
+    for case in cases():
+        if case.section == load.section and (storage is None or case.storage is storage):
+            return in_groups(case, processors) if load.fill else case
+    raise UnknownCase(f"no message flow has section {load.section}" + (f" and {load.storage}" if load.storage else ""))
 
 
 def missing_database(load: FlowLoad) -> str:
     """Why the flow cannot be run here: it needs a database that is not installed; empty if it can."""
-    needs_one = _case(load).storage is Storage.POSTGRESQL
+    needs_one = flow_case(load, 1).storage is Storage.POSTGRESQL
     return postgresql.MISSING if needs_one and not postgresql.is_installed() else ""
 
 

@@ -1,14 +1,56 @@
-"""What a trial is, and what comes of it."""
+"""A trial, its result, the experiment that it belongs to, and control of its load while it runs."""
 
-from collections.abc import Mapping
+import json
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
 
+from heliograph.lab.load import Control
 from heliograph.lab.load.histogram import Histogram
+from heliograph.lab.load.meter import Interval
+from heliograph.lab.raw.run_tables import Manifest
 from heliograph.lab.scenarios import Scenario
-from heliograph.lab.targets.system import Kind
-from heliograph.lab.trials.judgement import Verdict
-from heliograph.lab.trials.search import Purpose
+from heliograph.lab.targets.system_under_test import Kind
+from heliograph.lab.trials.conditions import versions
+from heliograph.lab.trials.verdict import Verdict
+
+Purpose = Literal["measure", "step", "bisect", "confirm"]
+"""What a run is for: a single measurement, or a phase of the search for the highest rate."""
+
+
+class Turn(NamedTuple):
+    """Something that somebody did to a running load."""
+
+    at: float  # of `time.monotonic`
+    kind: str  # rate or stop
+    text: str
+
+
+class Steering(Control):
+    """Changes the rate of one load, or ends it early."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.turns: list[Turn] = []
+
+    def set_rate(self, rate: float | None = None, *, factor: float | None = None) -> None:
+        """From now on so many messages per second of all paced groups together, or so many times the planned rate."""
+        super().set_rate(rate, factor=factor)
+        text = f"{rate:g} msg/s" if rate is not None else f"{factor:g} times the planned rate"
+        self.turns.append(Turn(time.monotonic(), "rate", text))
+
+    def stop(self) -> None:
+        """Send nothing more, and end as after the whole time."""
+        super().stop()
+        self.turns.append(Turn(time.monotonic(), "stop", "ended early"))
+
+    @property
+    def changed(self) -> bool:
+        """Whether the rate is not the planned one any more."""
+        return any(turn.kind == "rate" for turn in self.turns)
 
 
 @dataclass(frozen=True)
@@ -64,3 +106,62 @@ class Result:
         """Of messages, or of round trips, or of connecting: what the load was about."""
         kinds = ("message", "round_trip", "connect")
         return next((self.latencies[kind] for kind in kinds if kind in self.latencies), None)
+
+
+def _ignore(interval: Interval) -> None:
+    """Nobody looks on."""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Its id is in the manifest of each of its runs."""
+
+    id: str
+    directory: Path
+    look_on: Callable[[Interval], None] = _ignore
+    make_control: Callable[[], Steering] = Steering
+    """Asked once for each run: what changes the load while it runs."""
+
+    def manifest(
+        self,
+        trial: Trial,
+        run: str,
+        verdict: Verdict,
+        *,
+        started: datetime,
+        seconds: float,
+        plan: str,
+        setup: Mapping[str, Any],
+        machine: Mapping[str, Any],
+        connections: int,
+        note: str = "",
+    ) -> Manifest:
+        """The manifest of a run of this experiment."""
+        scenario = trial.scenario
+        values = scenario.values(trial.scale, trial.variant, trial.overrides)
+        return Manifest(
+            run=run,
+            experiment=self.id,
+            scenario=scenario.name,
+            document=scenario.document,
+            variant=scenario.variant(trial.variant).name,
+            type=scenario.type,
+            target=trial.kind.name,
+            target_version=trial.kind.version() or "",
+            started=started,
+            seconds=seconds,
+            scale=trial.scale,
+            round=trial.round,
+            purpose=trial.purpose,
+            parameters=json.dumps(values),
+            plan=plan,
+            setup=json.dumps(setup),
+            machine=json.dumps(machine),
+            versions=json.dumps(versions()),
+            connections=connections,
+            rack_units=trial.rack_units,
+            passed=verdict.passed,
+            verdict=verdict.why,
+            generator_bound=verdict.generator_bound or trial.at_least,
+            note=note,
+        )

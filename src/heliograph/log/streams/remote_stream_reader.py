@@ -9,13 +9,20 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from heliograph.common.network_errors import sentence
 from heliograph.common.ports import PAGES_URL
-from heliograph.errors import Problem
+from heliograph.errors import InvalidInput, Problem
 from heliograph.log.buffer_pool import BufferPool
-from heliograph.log.record import BadRecord, record_room
-from heliograph.log.streams.remote_pages import ServerUnreachable
+from heliograph.log.errors import (
+    BadAnswer,
+    BadRecord,
+    OffsetAhead,
+    OffsetGone,
+    RequestRefused,
+    ServerUnreachable,
+    UnknownStream,
+)
+from heliograph.log.record import record_room
 from heliograph.log.streams.stream_block import BLOCK_SIZE, BlockData, StreamBlock, block_of
-from heliograph.log.streams.stream_index import UnknownStream
-from heliograph.log.streams.stream_span import OffsetAhead, OffsetGone, StreamSource, StreamState
+from heliograph.log.streams.stream_source import StreamSource, StreamState
 
 _TIMEOUT = 30.0
 _MUCH = 4 << 20
@@ -23,18 +30,52 @@ _FOR_EVER = 1 << 63
 """More than any offset."""
 
 
+def _connection_to(url: str, timeout: float) -> tuple[HTTPConnection, str]:
+    """A connection that is made with the first request, and the path of the pages on that server."""
+    parts = urlsplit(url)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise InvalidInput(f"expected the URL of a server's pages, as in {PAGES_URL}, found {url!r}")
+    make = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+    return make(parts.hostname, parts.port, timeout=timeout), parts.path.rstrip("/")
+
+
+def request_page(server: str, path: str, method: str = "GET", body: str | None = None) -> Any:
+    """What the server answers; a Problem is what it says is wrong, or Unreachable.
+
+    `server` is the URL of the pages, `path` where on them.
+    """
+    connection, base = _connection_to(server, _TIMEOUT)
+    headers = {"Content-Type": "application/json"} if body is not None else {}
+    try:
+        connection.request(method, base + path, body, headers)
+        answer = connection.getresponse()
+        return decode_page(answer.status, answer.read())
+    except (OSError, HTTPException) as error:
+        raise ServerUnreachable(f"{server}: the server cannot be reached: {sentence(error, server)}") from None
+    finally:
+        connection.close()
+
+
+def decode_page(status: int, body: bytes) -> Any:
+    """What an answer of the pages says; RequestRefused if it is an error."""
+    try:
+        found = json.loads(body)
+        error = "" if status in {HTTPStatus.OK, HTTPStatus.CREATED} else str(found["error"])
+    except (ValueError, KeyError, TypeError):
+        raise BadAnswer(f"expected an answer of heliograph's pages, found status {status} and something else") from None
+    if error:
+        raise RequestRefused(error)
+    return found
+
+
 class RemoteStreamReader(StreamSource):
     """Reads one stream, as a StreamReader does. A Problem says why the server cannot be reached."""
 
     def __init__(self, url: str, name: str, timeout: float = _TIMEOUT) -> None:
         """`url` is that of the server's pages, as in "http://broker:15880"; UnknownStream if it has no such stream."""
-        parts = urlsplit(url)
-        if parts.scheme not in {"http", "https"} or not parts.hostname:
-            raise Problem(f"expected the URL of a server's pages, as in {PAGES_URL}, found {url!r}")
-        connection = HTTPSConnection if parts.scheme == "https" else HTTPConnection
-        self._connection = connection(parts.hostname, parts.port, timeout=timeout)
+        self._connection, base = _connection_to(url, timeout)
         self._url = url
-        self._path = f"{parts.path.rstrip('/')}/streams/{quote(name, safe='')}"
+        self._path = f"{base}/streams/{quote(name, safe='')}"
         self.name = name
         self._asked = ""
         """What the server has been asked, and has not been listened to yet."""
@@ -148,13 +189,13 @@ class RemoteStreamReader(StreamSource):
             if answer.length and self._answer is answer:  # nobody wants the rest of it
                 self.close()
         if rest or offset == first:
-            raise Problem(f"{self._url}: the answer is damaged at byte {total - len(rest)} of {total}")
+            raise BadAnswer(f"{self._url}: the answer is damaged at byte {total - len(rest)} of {total}")
 
     def _block(self, data: BlockData, cursor: int, offset: int) -> StreamBlock:
         try:
             return block_of(data, 0, cursor, offset, _FOR_EVER)
         except BadRecord as bad:
-            raise Problem(f"{self._url}: the answer is damaged: {bad}") from None
+            raise BadAnswer(f"{self._url}: the answer is damaged: {bad}") from None
 
     def _more(self, answer: HTTPResponse, rest: bytes, size: int, room: BufferPool | None) -> BlockData:
         """What is left of what came before, and so many bytes more."""
@@ -243,4 +284,4 @@ class RemoteStreamReader(StreamSource):
             return OffsetGone(f"stream {self.name}", told["offset"], told["earliest"])
         if "latest" in told:
             return OffsetAhead(f"stream {self.name}", told["offset"], told["latest"])
-        return Problem(f"{self._url}: {told['error']}")
+        return RequestRefused(f"{self._url}: {told['error']}")

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from google_crc32c import extend as extend_crc
 from google_crc32c import value as crc_of
 
-from heliograph.log import kinds
+from heliograph.log import log_kinds
 from heliograph.log.group import member_headers
 from heliograph.log.messages import offset_for
 from heliograph.log.record import ALIGNMENT, HEADER_SIZE, RECORD_HEADER, frame, read_record
@@ -116,7 +116,7 @@ def block_of(data: BlockData, position: int, cursor: int, offset: int, stop: int
     """
     block = StreamBlock(data)
     add_start, add_first = block.starts.append, block.firsts.append
-    unpack, header, messages, group = FRONT.unpack_from, HEADER_SIZE, kinds.MESSAGES, kinds.GROUP
+    unpack, header, messages, group = FRONT.unpack_from, HEADER_SIZE, log_kinds.MESSAGES, log_kinds.GROUP
     fill, aligned = _FILL, _ALIGNED
     at, size = 0, len(data)
     last_whole, last_start = size - FRONT.size, size - header
@@ -165,7 +165,7 @@ def _add_members(block: StreamBlock, start: int, end: int, position: int, cursor
     """Add the records in a group, which starts at a place of the data; the offset to go on with."""
     data, body_at = block.data, start + HEADER_SIZE
     for at, (_, _, kind, _, _, _, count, _, _) in member_headers(data, body_at, end, position + body_at):
-        first = offset_for(data, cursor, at + HEADER_SIZE) if kind == kinds.MESSAGES else None
+        first = offset_for(data, cursor, at + HEADER_SIZE) if kind == log_kinds.MESSAGES else None
         if offset < stop and first is not None and first <= offset < first + count:
             block.starts.append(at)
             block.firsts.append(first)

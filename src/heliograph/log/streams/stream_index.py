@@ -25,8 +25,8 @@ from typing import Any, NamedTuple
 import google_crc32c
 
 from heliograph.common import private_files
-from heliograph.errors import Problem
 from heliograph.log.cursor import Chunk, Cursor
+from heliograph.log.errors import IndexDamaged, NotWritable, UnknownStream
 
 MAGIC = b"HELIOIDX"
 _HEADER = struct.Struct("<8sII5Q5Q")
@@ -37,10 +37,6 @@ _GONE_MOST = 1024
 """More entries of chunks that are gone than this, and than half of all, are worth a new file."""
 _ATTEMPTS = 100
 _ENTRIES_AT_ONCE = 64
-
-
-class UnknownStream(Problem):
-    """There is no such stream, or no such partition."""
 
 
 def stream_directory(directory: Path, name: str) -> Path:
@@ -56,7 +52,7 @@ def write_description(directory: Path, name: str, description: dict[str, Any]) -
         private_files.make_folder(folder)
         _replace(folder / "stream.json", json.dumps(description).encode())
     except OSError as error:
-        raise Problem(f"{folder}: {error.strerror or error}") from None
+        raise NotWritable(f"{folder}: {error.strerror or error}") from None
 
 
 def delete_index(directory: Path, name: str) -> None:
@@ -203,10 +199,10 @@ class PartitionIndex:
             if len(head) == _HEADER_SIZE and _CRC.pack(google_crc32c.value(head[: _HEADER.size])) == head[-4:]:
                 break
         else:
-            raise Problem(f"{self._path}: damaged; it is made anew when the server starts")
+            raise IndexDamaged(f"{self._path}: damaged; it is made anew when the server starts")
         magic, cursor, _, entries, gone, first, next_, size, *last = _HEADER.unpack(head[: _HEADER.size])
         if magic != MAGIC:
-            raise Problem(f"{self._path}: no index of a stream, it starts with {magic!r}")
+            raise IndexDamaged(f"{self._path}: no index of a stream, it starts with {magic!r}")
         self.cursor: int = cursor
         self._entries: int = entries
         self._gone: int = gone
@@ -228,7 +224,7 @@ class PartitionIndex:
             return self._last
         data = os.pread(self._descriptor, _ENTRY.size, _HEADER_SIZE + number * _ENTRY.size)
         if len(data) < _ENTRY.size:
-            raise Problem(f"{self._path}: damaged; it is made anew when the server starts")
+            raise IndexDamaged(f"{self._path}: damaged; it is made anew when the server starts")
         return Entry(*_ENTRY.unpack(data))
 
     # A few entries are read to find one: opening an index costs the same whatever the size of the stream.
@@ -240,7 +236,7 @@ class PartitionIndex:
         place, count = _HEADER_SIZE + found * _ENTRY.size, min(_ENTRIES_AT_ONCE, self._entries - found)
         data = os.pread(self._descriptor, count * _ENTRY.size, place)
         if len(data) < count * _ENTRY.size:
-            raise Problem(f"{self._path}: damaged; it is made anew when the server starts")
+            raise IndexDamaged(f"{self._path}: damaged; it is made anew when the server starts")
         entries = [*map(Entry._make, _ENTRY.iter_unpack(data))]
         return entries if found + count < self._entries else [*entries, self._last]
 

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from heliograph.log import kinds
+from heliograph.log import log_kinds
+from heliograph.log.errors import BadRecord
 from heliograph.log.messages import offset_for
-from heliograph.log.record import ALIGNMENT, HEADER_SIZE, BadRecord, padded
+from heliograph.log.record import ALIGNMENT, HEADER_SIZE, padded
 from heliograph.log.streams.stream_block import FRONT, block_of
 
 _WINDOW = 16 << 10
@@ -72,7 +73,7 @@ def raw_records(
                 raise BadRecord(
                     position + here - start, f"there is no record here: it says that its length is {length}"
                 )
-            if kind == kinds.MESSAGES:
+            if kind == log_kinds.MESSAGES:
                 if receivers != 1:
                     front = HEADER_SIZE + _HEAD_SIZE + _RECEIVER_SIZE * receivers
                     if at + front > size and here + front <= end:
@@ -83,7 +84,7 @@ def raw_records(
                 if only == cursor and first <= offset < first + count:
                     found.add(here, min(padded(length), end - here), data, at)
                     offset = first + count
-            elif kind == kinds.GROUP:
+            elif kind == log_kinds.GROUP:
                 block = block_of(os.pread(descriptor, length, here), position + here - start, cursor, offset, stop)
                 found.add_bytes(block.records())
                 offset = block.next

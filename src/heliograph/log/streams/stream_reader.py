@@ -17,14 +17,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from heliograph.log.buffer_pool import BufferPool
-from heliograph.log.record import BadRecord
-from heliograph.log.recovery import Damage, segment_end
-from heliograph.log.scan import load, load_into
-from heliograph.log.segment import Segment, read_segment, segment_path
+from heliograph.log.errors import BadRecord, LogDamaged, OffsetAhead, OffsetGone
+from heliograph.log.recovery import segment_end
+from heliograph.log.segment import Segment, load, load_into, read_segment, segment_path
 from heliograph.log.streams.stream_block import BLOCK_SIZE, BlockData, StreamBlock, block_of
 from heliograph.log.streams.stream_index import Entry, PartitionIndex, read_description
 from heliograph.log.streams.stream_parts import RawRecords, raw_records
-from heliograph.log.streams.stream_span import OffsetAhead, OffsetGone, StreamSource, StreamState
+from heliograph.log.streams.stream_source import StreamSource, StreamState
 
 _PATIENCE = 5.0
 """Seconds for the index to follow after messages have moved."""
@@ -44,8 +43,19 @@ _Look = Callable[[_Stretch, int, int, int], Iterator[_Found]]
 class StreamReader(StreamSource):
     """Reads one stream. To be used in one thread at a time; cheap to make."""
 
-    def __init__(self, directory: Path | str, name: str) -> None:
-        """UnknownStream says which streams there are if the log has none of this name."""
+    def __init__(
+        self,
+        directory: Path | str,
+        name: str,
+        now: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        """UnknownStream says which streams there are if the log has none of this name.
+
+        `now` and `sleep` are used while the index has to follow messages that were moved.
+        """
+        self._now = now
+        self._sleep = sleep
         self._directory = Path(directory)
         self.name = name
         self._indexes: dict[int, PartitionIndex] = {}
@@ -134,15 +144,15 @@ class StreamReader(StreamSource):
 
         return self._go_through(partition, offset, end, size, blocks_of)
 
-    def passages(self, partition: int, offset: int, end: int | None, size: int) -> Iterator[RawRecords]:
+    def raw_records(self, partition: int, offset: int, end: int | None, size: int) -> Iterator[RawRecords]:
         """The same records, not checked, as parts of files that are open until the next passage is asked for."""
 
-        def passage_in(stretch: _Stretch, cursor: int, offset: int, stop: int) -> Iterator[RawRecords]:
+        def records_in_stretch(stretch: _Stretch, cursor: int, offset: int, stop: int) -> Iterator[RawRecords]:
             segment, position, part_end = stretch
             descriptor, place = self._files.descriptor(segment), segment.place(position)
             yield raw_records(descriptor, place, place + part_end - position, position, cursor, offset, stop)
 
-        return self._go_through(partition, offset, end, size, passage_in)
+        return self._go_through(partition, offset, end, size, records_in_stretch)
 
     def _go_through(
         self, partition: int, offset: int, end: int | None, size: int, look: _Look[_Found]
@@ -167,15 +177,15 @@ class StreamReader(StreamSource):
                 give_up = 0.0
                 continue
             # The chunk has been moved or deleted: the index will say so.
-            now = time.monotonic()
+            now = self._now()
             give_up = give_up or now + _PATIENCE
             if now > give_up:
-                raise Damage(
+                raise LogDamaged(
                     f"{self._directory}: message {offset} of stream {self.name}, partition {partition}, is not where "
                     f"it should be, between positions {entries[0].start} and {entries[0].end}",
                     entries[0].start,
                 )
-            time.sleep(_PAUSE)
+            self._sleep(_PAUSE)
             self._files.refresh()
 
     def _check(self, partition: int, offset: int, index: PartitionIndex) -> None:
@@ -196,7 +206,7 @@ class StreamReader(StreamSource):
                         yield found
                         offset = found.next
                 except BadRecord as bad:
-                    raise Damage.in_segment(stretch[0], bad) from None
+                    raise stretch[0].damaged(bad) from None
                 if offset >= stop:
                     return
             if offset < next_:

@@ -3,34 +3,14 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from itertools import count
-from typing import NamedTuple, Self, TypeVar
+from typing import NamedTuple, TypeVar
 
-from heliograph.errors import Problem
-from heliograph.log.buffer_pool import BufferPool
+from heliograph.errors import InvalidInput
 from heliograph.log.messages import MIXED_PACKETS, UniformMessages, decode_uniform_messages, form_of
 from heliograph.log.mixed_messages import MixedMessages, decode_mixed_messages
-from heliograph.log.streams.stream_block import BLOCK_SIZE, RecordPlace, StreamBlock
+from heliograph.log.streams.stream_block import RecordPlace, StreamBlock
 
-LIMIT_BYTES = 1 << 20
 _T = TypeVar("_T", str, bytes)
-
-
-class OffsetGone(Problem):
-    """Messages that a reader asks for have been deleted; `earliest` is the oldest offset left."""
-
-    def __init__(self, what: str, offset: int, earliest: int) -> None:
-        super().__init__(f"{what}: offset {offset} is gone, the earliest one left is {earliest}")
-        self.offset = offset
-        self.earliest = earliest
-
-
-class OffsetAhead(Problem):
-    """A reader asks for messages behind the next one; `latest` is the offset that the next message gets."""
-
-    def __init__(self, what: str, offset: int, latest: int) -> None:
-        super().__init__(f"{what}: offset {offset} is ahead of the stream, the next message gets {latest}")
-        self.offset = offset
-        self.latest = latest
 
 
 class StreamMessage(NamedTuple):
@@ -76,12 +56,12 @@ class StreamSpan(ABC):
 
     @property
     def topic(self) -> str:
-        """The topic that all of them have; a Problem if they have several."""
+        """The topic that all of them have; InvalidInput if they have several."""
         return self._shared(self.topics, "topic", "topics")
 
     @property
     def properties(self) -> bytes:
-        """MQTT 5 properties as on the wire, without their length; a Problem if they have several."""
+        """MQTT 5 properties as on the wire, without their length; InvalidInput if they have several."""
         return self._shared(self.all_properties, "set of properties", "all_properties")
 
     @property
@@ -117,7 +97,7 @@ class StreamSpan(ABC):
 
     def _shared(self, values: list[_T], what: str, each: str) -> _T:
         if values.count(values[0]) < len(values):
-            raise Problem(
+            raise InvalidInput(
                 f"offsets {self.offset} to {self.next - 1}: expected one {what} for all messages of the span, found "
                 f"{len(set(values))} different ones, which `{each}` has"
             )
@@ -198,103 +178,3 @@ def span_at(block: StreamBlock, place: RecordPlace) -> StreamSpan:
     if form_of(body) == MIXED_PACKETS:
         return MixedStreamSpan(place.first, place.time, decode_mixed_messages(body, place.number))
     return UniformStreamSpan(place.first, place.time, decode_uniform_messages(body, place.number))
-
-
-class StreamState(NamedTuple):
-    """What a stream is like at one moment."""
-
-    identity: str
-    """By which it is known from another one of its name; empty if the server is too old to tell."""
-    extents: list[tuple[int, int]]
-    """The earliest and the latest offset of each partition."""
-
-
-class StreamSource(ABC):
-    """A stream as readers see it, wherever it is. Partitions are numbered from 0."""
-
-    name: str
-    identity: str
-    """That of the stream when the reader was made; empty if it has none."""
-
-    @property
-    @abstractmethod
-    def partitions(self) -> int:
-        """How many partitions there are."""
-
-    @abstractmethod
-    def earliest(self, partition: int) -> int:
-        """The oldest offset that is still there."""
-
-    @abstractmethod
-    def latest(self, partition: int) -> int:
-        """The offset that the next message gets: all before it are safe."""
-
-    @abstractmethod
-    def state(self) -> StreamState:
-        """What it is like now."""
-
-    def extents(self) -> list[tuple[int, int]]:
-        """The earliest and the latest offset of each partition, as they are now."""
-        return self.state().extents
-
-    @abstractmethod
-    def offset_at(self, partition: int, time_ms: int) -> int:
-        """The offset of the first message that came at this time, in milliseconds since 1970, or later."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """Let go of files and connections."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    @abstractmethod
-    def blocks(
-        self,
-        partition: int,
-        offset: int,
-        end: int | None = None,
-        size: int = BLOCK_SIZE,
-        room: BufferPool | None = None,
-    ) -> Iterator[StreamBlock]:
-        """Messages from an offset on, in order and without a gap, up to `end` or what is the latest when it is reached.
-
-        They come as the log has them, some `size` bytes of it at a time: this is the quickest way to read many. The
-        first record may have messages before the offset too, the last some behind the end. Errors are those of `read`.
-        Blocks are put into a `room` if one is given, and hold until that is cleared.
-        """
-
-    def read(
-        self, partition: int, offset: int, *, limit_messages: int | None = None, limit_bytes: int = LIMIT_BYTES
-    ) -> list[StreamSpan]:
-        """Messages from an offset on, in order and without a gap; nothing if `offset` is the latest one.
-
-        They come as spans, which give their messages one by one when iterated over. There are no more than
-        `limit_messages` of them, and not many more bytes than `limit_bytes`. OffsetGone if retention has deleted that
-        offset, OffsetAhead if it is behind the latest.
-        """
-        spans: list[StreamSpan] = []
-        left = limit_bytes
-        end = None if limit_messages is None else offset + limit_messages
-        for block in self.blocks(partition, offset, end, min(limit_bytes, BLOCK_SIZE)):
-            for place in block:
-                span = span_at(block, place)
-                spans.append(span.part(offset, span.next if end is None else end))
-                left -= place.end - place.start
-                if left <= 0:
-                    return spans
-        return spans
-
-    def messages(self, partition: int, offset: int, limit_messages: int | None = None) -> Iterator[StreamMessage]:
-        """Message by message, from an offset up to what is the latest one when that is reached."""
-        end = None if limit_messages is None else offset + limit_messages
-        while end is None or offset < end:
-            spans = self.read(partition, offset, limit_messages=None if end is None else end - offset)
-            if not spans:
-                return
-            for span in spans:
-                yield from span
-            offset = spans[-1].next

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from heliograph.errors import Problem
 from heliograph.flow.definition import FlowDefinition, NodeDefinition, known, single_partition, suggestion
 from heliograph.flow.engine import syntax_nodes
-from heliograph.flow.inline import settings_of
+from heliograph.flow.inline import read_flow_settings
 from heliograph.flow.language import parse_program, syntax
 from heliograph.pipeline.flows.aggregation import fan_in
 from heliograph.pipeline.flows.reaching import INPUTS, reachable
@@ -99,7 +99,7 @@ def _shared(definition: FlowDefinition) -> Iterator[str]:
 
 
 def _databases(definition: FlowDefinition) -> Iterator[str]:
-    if settings_of(definition).coordinated:
+    if read_flow_settings(definition).coordinated:
         yield (
             "coordinated: true is not possible: messages are sent by another part of the query than the one that "
             "changes databases; changes are committed when a task has processed its messages, and done again if the "

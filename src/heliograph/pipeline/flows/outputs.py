@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from heliograph.errors import Problem
 from heliograph.flow.definition import FlowDefinition, single_partition
 from heliograph.flow.engine import CompiledFlow
-from heliograph.flow.inline import settings_of
+from heliograph.flow.inline import read_flow_settings
 from heliograph.flow.loading import load_flow
 from heliograph.pipeline.flows.deploying import check_deployable
 from heliograph.pipeline.flows.effect_rows import DDL
@@ -83,7 +83,7 @@ def definition_of(flow: Flow) -> FlowDefinition:
 def state_folder(state: str | None, definition: FlowDefinition) -> str:
     """Where SQLite files of data sources are, if the flow does not say it with an absolute path."""
     if state is None:
-        for name, url in settings_of(definition).data_sources.items():
+        for name, url in read_flow_settings(definition).data_sources.items():
             if not url or (url.startswith("sqlite") and not url.startswith("sqlite:////")):
                 raise Problem(
                     f"flow {definition.name}: data source {name} is a file of SQLite; say with `state` in which "

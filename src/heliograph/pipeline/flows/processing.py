@@ -36,7 +36,7 @@ from heliograph.flow.engine import (
 )
 from heliograph.flow.formats import Envelope
 from heliograph.flow.hosting import SPARK, Step, Waiting, is_new, unreachable, with_dead_letters
-from heliograph.flow.inline import Tracing, settings_of
+from heliograph.flow.inline import TraceWriter, read_flow_settings
 from heliograph.flow.language import DatabaseError, SharedVariables
 from heliograph.pipeline.flows.aggregation.recording import RecordingStore
 from heliograph.pipeline.flows.deploying import written_sources
@@ -141,7 +141,7 @@ class FlowWorker:
         self.now: datetime | None = None
         self._entry = entry
         self._backout = Backout.of(definition.nodes[entry].properties)
-        self._databases = Databases(DataSources(settings_of(definition).data_sources, Path(state)))
+        self._databases = Databases(DataSources(read_flow_settings(definition).data_sources, Path(state)))
         seen: Any = self._databases
         if lookup_cache:
             seen = RememberingDatabases(self._databases, Lookups(lookup_cache), written_sources(definition))
@@ -154,7 +154,7 @@ class FlowWorker:
             database=seen,
             aggregation=self._recording,
             subscriptions=SubscriptionRegistry(Path(state) / "subscriptions.db") if publishes else None,
-            trace=Tracing(definition.name),
+            trace=TraceWriter(definition.name),
             properties={
                 "BrokerName": "heliograph",
                 "ExecutionGroupLabel": "0",

@@ -14,7 +14,7 @@ import pyarrow as pa
 from heliograph.client import MessageFormat
 from heliograph.flow.engine import DeadLetter, Effect, Outcome, Publish, Put, WriteFile
 from heliograph.flow.formats import Envelope
-from heliograph.flow.inline import payload_of, place_of
+from heliograph.flow.inline import destination_of, payload_of
 from heliograph.pipeline.flows.effect_rows import (
     MESSAGES_SCHEMA,
     SCHEMA,
@@ -76,7 +76,7 @@ class Sending:
                 try:
                     message = None if routed is None else payload_of(routed, now, self.origins)
                 except MessageFormat as problem:
-                    refused.setdefault(at, {})[effect.node, place_of(effect)] = str(problem)
+                    refused.setdefault(at, {})[effect.node, destination_of(effect)] = str(problem)
                 else:
                     effects.append((routed or effect, message))
             prepared.append(effects)
@@ -128,7 +128,7 @@ class Sending:
             if found:
                 for number, why in refused_payloads([_body(effect) for _, effect in found], schema).items():
                     at, effect = found[number]
-                    refused.setdefault(at, {})[node, place_of(effect)] = why
+                    refused.setdefault(at, {})[node, destination_of(effect)] = why
 
 
 class MessagesOnly(Sending):

@@ -4,8 +4,7 @@ import time
 from collections.abc import Mapping
 
 from heliograph.errors import Problem
-from heliograph.log.streams import RemoteStreamReader, StreamReader, StreamSource
-from heliograph.log.streams.stream_lag import stream_lag
+from heliograph.log.streams import RemoteStreamReader, StreamReader, StreamSource, stream_lag
 from heliograph.pipeline.running.pipeline import Pipeline
 
 _TIMEOUT = 5.0

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from heliograph.client import ConnectionLost, NoAnswer
 from heliograph.common import private_files
 from heliograph.common.backoff import Backoff
+from heliograph.common.private_files import DirectoryLock
 from heliograph.errors import Problem
-from heliograph.log import DirectoryLock
 from heliograph.log.streams import ServerUnreachable
 from heliograph.pipeline.running.checking import check, load_definition
 from heliograph.pipeline.running.errors import is_sparks, sentence

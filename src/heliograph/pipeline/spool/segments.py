@@ -13,8 +13,8 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from heliograph.common import private_files
+from heliograph.common.private_files import DirectoryLock
 from heliograph.errors import Problem
-from heliograph.log import DirectoryLock
 from heliograph.pipeline.spool.rows import STORED, Rows
 
 _SUFFIX, _UNFINISHED = ".arrow", ".unfinished"

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from heliograph.errors import Problem
-from heliograph.log.streams import StreamReader
-from heliograph.log.streams.stream_lag import stream_lag
+from heliograph.log.streams import StreamReader, stream_lag
 
 Facts = dict[str, Any]
 

@@ -137,7 +137,7 @@ def _records(reader: StreamReader, partition: int, offset: int, query: Query) ->
     body: list[BodyPiece] = []
     next_, found, seen = offset, 0, 0
     with ExitStack() as files:
-        for passage in reader.passages(partition, offset, end, size):
+        for passage in reader.raw_records(partition, offset, end, size):
             body += _owned(passage.pieces, files)
             next_, found, seen = passage.next, found + sum(map(len, passage.pieces)), seen + passage.seen
             # Between them may be much of others, which takes time, too.

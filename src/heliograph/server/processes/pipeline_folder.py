@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-from heliograph.log import DirectoryLock
+from heliograph.common.private_files import DirectoryLock
 
 STATE = "state"
 """With the embedded databases of its flow, which somebody may have filled before it ran."""

@@ -232,6 +232,6 @@ def test_a_driver_that_is_not_installed_is_told_with_what_brings_it(monkeypatch,
 
 def test_a_flow_without_databases_does_without_their_libraries():
     """They take longer to import than a small flow takes to start."""
-    code = "import sys, heliograph.flow.inline.groups; print(*sys.modules)"
+    code = "import sys, heliograph.flow.inline.execution_groups; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], env=environment(), check=True, capture_output=True, text=True)
     assert {"sqlalchemy", "psycopg", "xmlschema", "h11"}.isdisjoint(loaded.stdout.split())

@@ -71,3 +71,29 @@ def written_again(models: Models, data: bytes, ccsid: int = 1208, encoding: int 
     for element in part.children:
         element.touch()
     return part.bytes()
+
+
+TABLE = """
+- {name: N, type: integer, CWF1: {length: 1}}
+- name: Item
+  occurs: 0..3
+  CWF1: {occursCount: "{../N}"%s}
+  sequence:
+    - {name: A, type: string, CWF1: {length: 2}}
+    - {name: B, type: integer, CWF1: {length: 1}}
+- {name: End, type: string, CWF1: {length: 1}}
+"""
+
+
+CHOICE = """
+- {name: Kind, type: string, CWF1: {length: 1}}
+- choice:
+    - {name: Text, type: string, CWF1: {length: 4%s}}
+    - name: Pair
+      %s
+      sequence:
+        - {name: X, type: integer, CWF1: {length: 1}}
+        - {name: Y, type: integer, CWF1: {length: 1}}
+  %s
+- {name: End, type: string, CWF1: {length: 1}}
+"""

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from flow.formats.cwf.structures import BIG, LITTLE, S390, model_of, parsed, values_of, written, written_again
 from heliograph.flow.formats import FormatProblem
-from heliograph.flow.formats.cwf.host_numbers import read_hexfloat, write_hexfloat
 
 TEXTS = [(1208, BIG), (1208, LITTLE), (819, BIG), (500, S390), (37, BIG), (1140, LITTLE), (1200, LITTLE), (1200, BIG)]
 ZONED_TEXTS = [pair for pair in TEXTS if pair[0] != 1200]
@@ -164,10 +163,3 @@ def test_any_bytes_are_read_or_refused_with_a_place(data: bytes) -> None:
     except FormatProblem as found:
         problem = found
     assert problem is None or problem.offset is not None
-
-
-@given(st.floats(min_value=1e-60, max_value=1e60))
-def test_floats_of_s390_keep_their_53_bits_but_for_three(value: float) -> None:
-    found = read_hexfloat(write_hexfloat(value, 8))
-    assert abs(found - value) <= abs(value) * 2**-52
-    assert write_hexfloat(found, 8) == write_hexfloat(value, 8)

@@ -4,7 +4,7 @@ from typing import Any
 
 from heliograph.flow.definition import FlowDefinition
 from heliograph.flow.loading.flow_loading import load_flow
-from heliograph.lab.flows.folders import write_folder
+from heliograph.lab.flows.flow_cases import write_folder
 
 ONE = """\
 flow: one

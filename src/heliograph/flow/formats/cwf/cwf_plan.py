@@ -9,7 +9,7 @@ from itertools import count
 from math import gcd
 
 from heliograph.flow.formats.cwf.cwf_shapes import FloatShape, IntegerShape, TextShape
-from heliograph.flow.formats.cwf.ops import (
+from heliograph.flow.formats.cwf.plan_steps import (
     Branch,
     Choose,
     FieldRun,
@@ -27,7 +27,7 @@ from heliograph.flow.formats.cwf.ops import (
     nil_of,
     reserved_size,
 )
-from heliograph.flow.formats.cwf.shaping import Properties, shape_of
+from heliograph.flow.formats.cwf.shape_selection import Properties, shape_of
 from heliograph.flow.formats.model import (
     Field,
     Group,

@@ -3,7 +3,7 @@
 import struct
 
 from heliograph.flow.formats.cwf.cwf_shapes import TextShape
-from heliograph.flow.formats.cwf.ops import Choose, FieldRun, Gap, Inner, Leaf, Op, PadRecord, Repeat, Variable
+from heliograph.flow.formats.cwf.plan_steps import Choose, FieldRun, Gap, Inner, Leaf, Op, PadRecord, Repeat, Variable
 from heliograph.flow.formats.model import Group, Site, Source
 from heliograph.flow.formats.model.source import ERRORS, read_problem
 from heliograph.flow.tree import Element

@@ -7,7 +7,6 @@ from math import isfinite
 from typing import Any
 
 from heliograph.flow.formats.charsets import Charset
-from heliograph.flow.formats.cwf.calendar import Calendar, Moment
 from heliograph.flow.formats.cwf.host_numbers import (
     SignOrientation,
     Zones,
@@ -24,7 +23,7 @@ from heliograph.flow.formats.cwf.host_numbers import (
     zoned_reader,
 )
 from heliograph.flow.formats.model import Source, Type
-from heliograph.flow.formats.model.value_conversion import CLASSES, CONVERSIONS, shown
+from heliograph.flow.formats.model.field_values import CLASSES, CONVERSIONS, Calendar, Moment, shown
 
 LARGEST_SINGLE = 3.4028234663852886e38
 LONG = 64

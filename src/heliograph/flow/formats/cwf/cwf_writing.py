@@ -6,10 +6,10 @@ from typing import Any
 
 from heliograph.flow.formats.cwf.cwf_reading import PREFIX_CODES
 from heliograph.flow.formats.cwf.cwf_shapes import TextShape
-from heliograph.flow.formats.cwf.ops import Choose, FieldRun, Gap, Inner, Leaf, Op, PadRecord, Repeat, Variable
+from heliograph.flow.formats.cwf.plan_steps import Choose, FieldRun, Gap, Inner, Leaf, Op, PadRecord, Repeat, Variable
 from heliograph.flow.formats.model import Group, Member, Order, Site, Source
+from heliograph.flow.formats.model.field_values import as_binary, as_string
 from heliograph.flow.formats.model.source import ERRORS, write_problem
-from heliograph.flow.formats.model.value_conversion import as_binary, as_string
 from heliograph.flow.tree import Element
 
 MISSING = Element()

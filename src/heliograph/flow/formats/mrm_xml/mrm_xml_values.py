@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 from heliograph.flow.formats.model import Field, ModelProblem, Type
-from heliograph.flow.formats.model.value_conversion import CLASSES, CONVERSIONS, integer
+from heliograph.flow.formats.model.field_values import CLASSES, CONVERSIONS, integer
 
 INTEGER = re.compile(r"[+-]?[0-9]+").fullmatch
 NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)").fullmatch

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from heliograph.flow.formats.model.logical import Field, Group, Message, Occurs, Order, PhysicalFormat
 from heliograph.flow.formats.model.model_kinds import Property
 from heliograph.flow.formats.model.source import Source
-from heliograph.flow.formats.swift.field_content import Content
-from heliograph.flow.formats.swift.fields import FieldFormat
+from heliograph.flow.formats.swift.swift_fields import Content, FieldFormat
 from heliograph.flow.formats.swift.swift_importing import ANY, import_messages
 from heliograph.flow.formats.swift.swift_message import MessageFormat
 from heliograph.flow.formats.swift.text_block import UNKNOWN, SequenceModel

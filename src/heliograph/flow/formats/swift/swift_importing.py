@@ -27,8 +27,7 @@ from heliograph.flow.formats.model.logical import (
     Type,
 )
 from heliograph.flow.formats.model.model_kinds import Imported, Members, ModelProblem
-from heliograph.flow.formats.swift.field_content import expected_item
-from heliograph.flow.formats.swift.fields import FieldFormat
+from heliograph.flow.formats.swift.swift_fields import FieldFormat, expected_item
 
 FORMAT = "SWIFT"
 ANY = "MT"

@@ -4,9 +4,8 @@ import re
 from collections.abc import Iterator
 
 from heliograph.flow.formats.format_problem import CANNOT_WRITE, FormatProblem
-from heliograph.flow.formats.swift.elements import Field, Sequence
-from heliograph.flow.formats.swift.fields import FieldFormat, plain
-from heliograph.flow.formats.swift.text_block import SequenceModel, TextReader, TextWriter, new_value
+from heliograph.flow.formats.swift.swift_fields import FieldFormat, plain
+from heliograph.flow.formats.swift.text_block import Field, Sequence, SequenceModel, TextReader, TextWriter, new_value
 from heliograph.flow.tree import Element, Part
 
 # The blocks around a SWIFT message's text: basic header, application header, user header, trailers.

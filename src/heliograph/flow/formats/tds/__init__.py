@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from heliograph.flow.formats.charsets import charset, named_charset
 from heliograph.flow.formats.model import Message, PhysicalFormat, Property, Source
-from heliograph.flow.formats.tds.faults import Faults, Spot
+from heliograph.flow.formats.tds.generated_support import ErrorReports, Spot
 from heliograph.flow.formats.tds.tds_plan import plan
 from heliograph.flow.formats.tds.tds_properties import PROPERTIES
 from heliograph.flow.formats.tds.tds_reading import generate_reader
@@ -28,9 +28,9 @@ class Tds:
         )
         source = Source(f"{message.name} as {form.name}")
         spots: dict[int, Spot] = {}
-        faults = Faults(planned.title, characters.name, spots)
-        generate_reader(planned, source, characters, faults, spots)
-        generate_writer(planned, source, characters, faults, spots)
+        errors = ErrorReports(planned.title, characters.name, spots)
+        generate_reader(planned, source, characters, errors, spots)
+        generate_writer(planned, source, characters, errors, spots)
         return source
 
 

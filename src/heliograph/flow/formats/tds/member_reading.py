@@ -3,7 +3,7 @@
 import re
 
 from heliograph.flow.formats.model import Source, Type
-from heliograph.flow.formats.tds.faults import Spot, taking
+from heliograph.flow.formats.tds.generated_support import Spot, text_taker
 from heliograph.flow.formats.tds.tds_plan import (
     FieldPlan,
     GroupPlan,
@@ -185,7 +185,7 @@ class MemberReader:
             stops = tuple(sorted({*group.stops, one.repeat} - {""}, key=lambda text: (-len(text), text)))
             if self.guarded:
                 protection = self.plan.protection
-                take = self.source.constant("take", taking(stops, protection.quote, protection.escape))
+                take = self.source.constant("take", text_taker(stops, protection.quote, protection.escape))
                 add(f"s, at = {take}(text, at, limit)")
                 if protection.quote:
                     expected = f"a text that is ended by {protection.quote}"

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from heliograph.flow.formats.charsets import Charset
 from heliograph.flow.formats.format_problem import FormatProblem
 from heliograph.flow.formats.model import Order, Source
-from heliograph.flow.formats.tds.faults import Faults, Spot, check_tagged, choose
+from heliograph.flow.formats.tds.generated_support import ErrorReports, Spot, check_tagged, choose
 from heliograph.flow.formats.tds.member_reading import MemberReader
 from heliograph.flow.formats.tds.tds_plan import (
     FieldPlan,
@@ -23,7 +23,7 @@ from heliograph.flow.tree.element_types import NAME, NAME_VALUE
 
 
 def generate_reader(
-    plan: MessagePlan, source: Source, charset: Charset, faults: Faults, spots: dict[int, Spot]
+    plan: MessagePlan, source: Source, charset: Charset, errors: ErrorReports, spots: dict[int, Spot]
 ) -> None:
     """Add the function `read` and those that it calls to the source."""
     source.use(
@@ -32,8 +32,8 @@ def generate_reader(
         NAME_VALUE=NAME_VALUE,
         FormatProblem=FormatProblem,
         decode=charset.decode,
-        faults=faults,
-        fail=faults.fail,
+        errors=errors,
+        fail=errors.fail,
         check_tagged=check_tagged,
         choose=choose,
         unpadded=unpadded,
@@ -102,7 +102,7 @@ class _Reader(MemberReader):
         with self.source.block("try:"):
             yield
         with self.source.block("except ValueError as error:"):
-            self.source.add("raise faults.value(error, parent, text) from None")
+            self.source.add("raise errors.not_read(error, parent, text) from None")
 
     # Groups
 
@@ -227,7 +227,7 @@ class _Reader(MemberReader):
         with self.source.block(
             f"if len(once) != len(added) or not {self.source.constant('required', required)} <= once:"
         ):
-            add(f"check_tagged(faults, parent, added, text, {at}, {self._limits(group)})")
+            add(f"check_tagged(errors, parent, added, text, {at}, {self._limits(group)})")
 
     def _limits(self, group: GroupPlan) -> str:
         limits = {

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from heliograph.flow.formats.charsets import Charset
 from heliograph.flow.formats.model import Order, Source, Type
-from heliograph.flow.formats.tds.faults import Faults, Spot, protecting
+from heliograph.flow.formats.tds.generated_support import ErrorReports, Spot, text_protector
 from heliograph.flow.formats.tds.tds_plan import (
     FieldPlan,
     GroupPlan,
@@ -113,15 +113,15 @@ class MemberWriter:
         stops = tuple(sorted({*group.stops, repeat} - {""}, key=lambda text: (-len(text), text)))
         if stops not in self.protectors:
             given = self.plan.protection
-            self.protectors[stops] = protecting(stops, given.quote, given.escape, given.reserved)
+            self.protectors[stops] = text_protector(stops, given.quote, given.escape, given.reserved)
         return self.source.constant("protect", self.protectors[stops])
 
 
 def generate_writer(
-    plan: MessagePlan, source: Source, charset: Charset, faults: Faults, spots: dict[int, Spot]
+    plan: MessagePlan, source: Source, charset: Charset, errors: ErrorReports, spots: dict[int, Spot]
 ) -> None:
     """Add the function `write` and those that it calls to the source."""
-    source.use(encode=charset.encode, faults=faults, padded=padded, by_name=by_name, unwritable=faults.unwritable)
+    source.use(encode=charset.encode, errors=errors, padded=padded, by_name=by_name, unwritable=errors.unwritable)
     _Writer(plan, source, spots, charset.name).message()
 
 
@@ -211,7 +211,7 @@ class _Writer(MemberWriter):
         with self.source.block("try:"):
             yield
         with self.source.block("except ValueError as error:"):
-            self.source.add("raise faults.written(error, parent) from None")
+            self.source.add("raise errors.not_written(error, parent) from None")
 
     # Groups with an order
 
@@ -227,7 +227,7 @@ class _Writer(MemberWriter):
             else:
                 add("by = by_name(children)")
                 add(f"if not by.keys() <= {constant}.keys():")
-            add(f"    raise faults.unexpected(parent, {constant}, by)")
+            add(f"    raise errors.unexpected_members(parent, {constant}, by)")
         else:
             add("by = {child.name: child for child in children}" if plain else "by = by_name(children)")
         add("pieces = []")
@@ -324,7 +324,7 @@ class _Writer(MemberWriter):
             with self.source.block(f"if {' or '.join(doubts)}:"):
                 constant = self.source.constant("names", tuple(names))
                 protect = self._protect(group, "")
-                self.source.add(f"safe = faults.unprotected(parent, {constant}[:len(pieces)], pieces, {protect})")
+                self.source.add(f"safe = errors.protect_all(parent, {constant}[:len(pieces)], pieces, {protect})")
                 self.source.add(f"text = {join}(safe)")
 
     def _doubts(self, group: GroupPlan) -> list[str]:

@@ -9,7 +9,7 @@ DEEPEST = 256
 _BLANKS = " \t\n\r"
 
 
-class Fault(Exception):
+class MalformedDocument(Exception):
     """Something that is not as it must be; the reader knows where."""
 
     def __init__(self, expected: str, found: str) -> None:
@@ -55,7 +55,7 @@ class Builder:
         """An element begins."""
         stack = self.stack
         if len(stack) > DEEPEST:
-            raise Fault(f"at most {DEEPEST} elements inside each other", "more")
+            raise MalformedDocument(f"at most {DEEPEST} elements inside each other", "more")
         prefixes = self._declared(attributes) if self.dialect.namespaces and attributes else self.prefixes
         local, namespace = self._resolve(name, prefixes, "")
         element = Element(local, "", self.dialect.leaf, namespace)
@@ -166,12 +166,12 @@ class Builder:
             elif name.startswith("xmlns:"):
                 prefix = name[6:]
                 if not value or prefix == "xmlns" or (prefix == "xml") != (value == XML_NAMESPACE):
-                    raise Fault("a prefix with its namespace", f'{name}="{value}"')
+                    raise MalformedDocument("a prefix with its namespace", f'{name}="{value}"')
                 prefixes = {**prefixes, prefix: value}
             else:
                 continue
             if value == XMLNS_NAMESPACE or (name == "xmlns" and value == XML_NAMESPACE):
-                raise Fault("a namespace that may be declared", f'{name}="{value}"')
+                raise MalformedDocument("a namespace that may be declared", f'{name}="{value}"')
         return prefixes
 
     def _attributes(
@@ -191,7 +191,7 @@ class Builder:
                     known.name == local and known.namespace == namespace and known.type == dialect.attribute
                     for known in children
                 ):
-                    raise Fault("every attribute once", f"{local} of namespace {namespace} twice")
+                    raise MalformedDocument("every attribute once", f"{local} of namespace {namespace} twice")
             child.parent = element
             children.append(child)
         return children
@@ -204,7 +204,7 @@ class Builder:
             return name, "" if default is None else prefixes[""]
         prefix, _, local = name.partition(":")
         if not prefix or not local or ":" in local:
-            raise Fault("a name with one colon at most", name)
+            raise MalformedDocument("a name with one colon at most", name)
         if prefix not in prefixes:
-            raise Fault(f"a declaration xmlns:{prefix}", name)
+            raise MalformedDocument(f"a declaration xmlns:{prefix}", name)
         return local, prefixes[prefix]

@@ -11,7 +11,7 @@ from typing import NoReturn
 from xml.parsers import expat
 
 from heliograph.flow.formats.format_problem import CANNOT_READ, CANNOT_WRITE, FormatProblem
-from heliograph.flow.formats.xml.builder import Builder, Fault
+from heliograph.flow.formats.xml.builder import Builder, MalformedDocument
 from heliograph.flow.language.values.ccsid import codec
 from heliograph.flow.tree import Text
 
@@ -130,8 +130,8 @@ def read_with_expat(builder: Builder, text: str, begin: int) -> Iterator[None]:
         there = data[events.parser.ErrorByteIndex :][:_SHOWN].decode(errors="replace")
         found = f"{there!r} ({expat.ErrorString(error.code)})" if there else "the end of the document"
         events.fail("well-formed XML", found, error.lineno, error.offset)
-    except Fault as fault:
-        events.fail(fault.expected, fault.found, *events.fault_at)
+    except MalformedDocument as malformed:
+        events.fail(malformed.expected, malformed.found, *events.fault_at)
     builder.part.pending = None
     yield
 
@@ -197,7 +197,7 @@ class _Events:
             return
         try:
             self.builder.start(name, list(zip(attributes[::2], attributes[1::2], strict=True)))
-        except Fault:
+        except MalformedDocument:
             self._note_place()
             raise
 
@@ -240,4 +240,4 @@ class _Events:
 
     def _refuse(self, *_declared: object) -> None:
         self._note_place()
-        raise Fault("a document without DOCTYPE (its entities are a danger)", "<!DOCTYPE")
+        raise MalformedDocument("a document without DOCTYPE (its entities are a danger)", "<!DOCTYPE")

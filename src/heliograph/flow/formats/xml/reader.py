@@ -9,7 +9,7 @@ import re
 from collections.abc import Generator, Iterator
 
 from heliograph.flow.formats.format_problem import FormatProblem
-from heliograph.flow.formats.xml.builder import DEEPEST, Builder, Fault
+from heliograph.flow.formats.xml.builder import DEEPEST, Builder, MalformedDocument
 from heliograph.flow.formats.xml.dialect import Dialect, ascii_name, has_any
 from heliograph.flow.formats.xml.expat_reader import read_with_expat
 from heliograph.flow.formats.xml.xml_shapes import Cut, Likely, Shape, cut, likely_shapes, shape_of
@@ -198,7 +198,7 @@ def _read_pieces(builder: Builder, pieces: list[str], closings: list[str], refer
             if text:
                 builder.text(text)
             at += 1
-    except (_Unsure, Fault):
+    except (_Unsure, MalformedDocument):
         return at
     return at
 

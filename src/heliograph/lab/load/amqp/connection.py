@@ -1,7 +1,13 @@
-"""The conversation of one AMQP client with its broker, apart from messages: connection, links, credit."""
+"""The connection of one AMQP client apart from messages: its session, links and credit; and the group it is in.
 
+Frames that carry messages or dispositions are not decoded here: subclasses take them in runs. The client is ready when
+all links are attached, there is credit to send, and a transaction is open where its role needs one.
+"""
+
+import select
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,20 +32,47 @@ from heliograph.amqp import (
     resolve,
 )
 from heliograph.amqp import End as EndOfSession
+from heliograph.lab.errors import ClientFailed, InvalidLoad
 from heliograph.lab.load.amqp.handshake import FRAME, coordinating, hello, receiving, sending, sending_to
 from heliograph.lab.load.amqp.receiver_link import HEAD, ReceiverLink
-from heliograph.lab.load.amqp.sender_link import SenderLink
-from heliograph.lab.load.amqp.session import AmqpSession
-from heliograph.lab.load.amqp.transactions import Transactions
-from heliograph.lab.load.load_client import ClientFailed, LoadClient
-
-if TYPE_CHECKING:
-    from heliograph.lab.load.amqp.client_group import AmqpClientGroup
-    from heliograph.lab.load.link import Link
+from heliograph.lab.load.amqp.session import AmqpSession, SenderLink, Transactions
+from heliograph.lab.load.amqp.template import AmqpTemplate
+from heliograph.lab.load.client_group import ClientGroup, LoadClient
+from heliograph.lab.load.link import Link
+from heliograph.lab.load.plan import Address, Plan
+from heliograph.lab.load.websocket import links_to
 
 SENDING, _COORDINATING, _OTHERS = 0, 1, 2  # handles
 _HEADERS = frozenset({AMQP_HEADER, SASL_HEADER})
 _GONE = (Close, Detach, EndOfSession)
+_KEEP_ALIVE = 20  # seconds, where the plan has nothing else: brokers close connections that are silent for a minute
+
+_NAMES = {Close: "connection", Detach: "link", EndOfSession: "session"}
+
+
+class AmqpConnectionGroup(ClientGroup):
+    """What the AMQP clients of a group have in common: their address, and the template of their frames."""
+
+    def __init__(self, plan: Plan, index: int, process: int, address: Address, poller: select.epoll) -> None:
+        super().__init__(plan, index, process)
+        group = self.group = replace(self.group, keep_alive=self.group.keep_alive or _KEEP_ALIVE)
+        if group.transaction and group.role not in {"publish", "consume"}:
+            raise InvalidLoad(
+                f"group {group.name!r}: role {group.role!r} has no transactions, only publish and consume have"
+            )
+        if group.transaction and not group.qos:
+            raise InvalidLoad(f"group {group.name!r}: messages of transactions are acknowledged; that needs qos 1")
+        self.address = address
+        self.make_link = links_to(address, group.transport, poller, "amqp")
+        self._templates: dict[int, AmqpTemplate] = {}
+
+    def template(self, largest: int) -> AmqpTemplate:
+        """Makes messages for a broker that takes frames up to this length."""
+        if largest not in self._templates:
+            self._templates[largest] = AmqpTemplate(
+                self.group, self.index, self.plan.seed, self.address, SENDING, largest
+            )
+        return self._templates[largest]
 
 
 class AmqpConnection(LoadClient):
@@ -61,9 +94,9 @@ class AmqpConnection(LoadClient):
         "transactions",
     )
 
-    client_group: "AmqpClientGroup"
+    client_group: AmqpConnectionGroup
 
-    def __init__(self, client_group: "AmqpClientGroup", client: int, link: "Link", began: int) -> None:
+    def __init__(self, client_group: AmqpConnectionGroup, client: int, link: Link, began: int) -> None:
         super().__init__(client_group, client, link, began)
         group = client_group.group
         self.session = AmqpSession(group.window)
@@ -184,7 +217,7 @@ class AmqpConnection(LoadClient):
             self._attach(coordinating(_COORDINATING), self.transactions)
         if group.receives:
             for attach in receiving(group, self.client, client_group.address, _OTHERS):
-                self.receiver_links.append(ReceiverLink(self, attach.handle))
+                self.receiver_links.append(ReceiverLink(self, self.session, group, attach.handle))
                 self._attach(attach, self.receiver_links[-1])
             self._handles += len(self.receiver_links)
         self._look_whether_ready()
@@ -241,6 +274,3 @@ class AmqpConnection(LoadClient):
     def ping(self) -> None:
         """Send an empty frame."""
         self.link.write(EMPTY_FRAME)
-
-
-_NAMES = {Close: "connection", Detach: "link", EndOfSession: "session"}

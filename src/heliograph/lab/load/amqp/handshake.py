@@ -1,4 +1,4 @@
-"""How an AMQP client of a group introduces itself, and what its links are attached to."""
+"""The frames with which an AMQP client opens its connection, and the attach frames of its links."""
 
 from heliograph.amqp import (
     AMQP_HEADER,
@@ -21,9 +21,8 @@ from heliograph.amqp import (
     amqp_frame,
     sasl_frame,
 )
-from heliograph.lab.load.address import Address
 from heliograph.lab.load.naming import expand, filters_of, identity_of, topics_of
-from heliograph.lab.load.plan import Group
+from heliograph.lab.load.plan import Address, Group
 
 FRAME = 65_536  # the longest frame, in both directions: several of them fit into what is read at once
 WINDOW = 65_536  # transfer frames that our session takes ahead

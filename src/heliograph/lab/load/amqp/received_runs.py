@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heliograph.amqp import decode
-from heliograph.lab.load import header
-from heliograph.lab.load.load_client import ClientFailed
+from heliograph.lab.errors import ClientFailed
+from heliograph.lab.load import payloads
 
 _FEW = 64  # frames that are looked at where it is not likely that all that came are alike
 _ROWS_FROM = 6  # frames; fewer are read faster one by one
@@ -113,7 +113,7 @@ def _payload_at(data: memoryview, at: int, stop: int) -> tuple[int, int]:
 @lru_cache(maxsize=256)
 def _columns(form: Form) -> tuple[np.dtype[np.void], tuple[str, ...]]:
     """Columns of frames with this form, and the names of those that have to be the same in all of a run."""
-    fields = header.rows_dtype(form.payload_at, form.stride).fields
+    fields = payloads.rows_dtype(form.payload_at, form.stride).fields
     assert fields is not None
     columns: dict[str, tuple[np.dtype, int]] = {name: (part[0], part[1]) for name, part in fields.items()}
     columns["id"] = np.dtype(">u4" if form.id_width == 4 else "u1"), form.id_at
@@ -157,7 +157,7 @@ def run_of(data: memoryview, at: int, form: Form) -> NDArray[np.void] | None:
     """
     stride = form.stride
     count = (len(data) - at) // stride
-    if count < _ROWS_FROM or form.more or not form.id_width or form.payload_at + header.SIZE > stride:
+    if count < _ROWS_FROM or form.more or not form.id_width or form.payload_at + payloads.HEADER_SIZE > stride:
         return None
     far = at + (count - 1) * stride
     if data[far : far + form.id_at] != form.head:
@@ -174,4 +174,4 @@ def run_of(data: memoryview, at: int, form: Form) -> NDArray[np.void] | None:
         same &= column == column[0]
     if not same.all():
         rows = rows[: int(np.argmin(same))]
-    return rows if len(rows) >= _ROWS_FROM and rows["magic"][0] == header.MAGIC else None
+    return rows if len(rows) >= _ROWS_FROM and rows["magic"][0] == payloads.MAGIC else None

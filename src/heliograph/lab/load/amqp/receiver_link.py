@@ -1,28 +1,40 @@
 """A receiving link of a client: takes runs of transfers, accepts by ranges, renews credit."""
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heliograph.amqp import decode_transfer
-from heliograph.lab.load import header
+from heliograph.lab.load import payloads
 from heliograph.lab.load.amqp.dispositions import accepting
 from heliograph.lab.load.amqp.received_runs import Form, form_of, run_of
-
-if TYPE_CHECKING:
-    from heliograph.lab.load.amqp.connection import AmqpConnection
+from heliograph.lab.load.amqp.session import AmqpSession
+from heliograph.lab.load.plan import Group
 
 _CREDIT = 1000  # messages that JMS clients usually have sent to them ahead
 _EVERYTHING = 2**32
 HEAD = 4096  # bytes of a frame: in these is all that is looked at
 
 
+class Consumer(Protocol):
+    """Who gets the messages of a link: the client that it belongs to."""
+
+    def took(self, rows: NDArray[np.void], size: int, now: int) -> None:
+        """Messages of one group have arrived, together so many bytes long."""
+
+    def took_one(self, values: tuple[int, ...], size: int, now: int) -> bool:
+        """One message has arrived: the header of its payload; whether it is one of this load."""
+
+    def answer(self, head: bytes, mark: bytes) -> None:
+        """Answer a request: all that comes before its payload, and the header of that."""
+
+
 class ReceiverLink:
     """What one client gets over one link."""
 
     __slots__ = (
-        "_client",
+        "_consumer",
         "_counted",
         "_credit",
         "_first_count",
@@ -32,17 +44,18 @@ class ReceiverLink:
         "_number",
         "_ranges",
         "_responds",
+        "_session",
         "_size",
         "_values",
         "handle",
         "unsettled",
     )
 
-    def __init__(self, end: "AmqpConnection", handle: int) -> None:
-        group = end.client_group.group
+    def __init__(self, consumer: Consumer, session: AmqpSession, group: Group, handle: int) -> None:
         self.handle = handle
         self.unsettled = 0  # deliveries that have arrived and wait to be accepted
-        self._client = end
+        self._consumer = consumer
+        self._session = session
         self._credit = max(_CREDIT, 2 * group.acknowledge_every, 2 * group.transaction)
         self._counted = self._granted = 0  # deliveries that have arrived, and those that may arrive
         self._first_count = 0  # with what the broker began to count
@@ -58,7 +71,7 @@ class ReceiverLink:
         """The first credit; the broker counts deliveries from this one on."""
         self._first_count = delivery_count
         self._granted = self._credit
-        return self._client.session.credit(self.handle, delivery_count, self._credit)
+        return self._session.credit(self.handle, delivery_count, self._credit)
 
     def take(self, data: memoryview, at: int, stop: int, now: int) -> int:
         """Take the transfer from `at` to `stop`, and more behind it that are like it; where the last of them ends.
@@ -78,7 +91,7 @@ class ReceiverLink:
                 self._answer_run(data, at, len(rows), form)
             return at + len(rows) * form.stride
         number = form.number(data, at)
-        self._client.session.frames_in += 1
+        self._session.frames_in += 1
         self._note(number, 1, settled=form.settled)
         self._values, self._size = self._header(data, at + form.payload_at, stop), form.stride
         if self._responds:
@@ -92,29 +105,33 @@ class ReceiverLink:
 
     def _complete(self, now: int) -> None:
         """A message that came by itself is there."""
-        if self._client.took_one(self._values, self._size, now) and self._responds:
-            self._client.answer(self._head, header.HEADER.pack(*self._values))
+        if self._consumer.took_one(self._values, self._size, now) and self._responds:
+            self._consumer.answer(self._head, payloads.HEADER.pack(*self._values))
 
     @staticmethod
     def _header(data: memoryview, at: int, stop: int) -> tuple[int, ...]:
         """The header of the payload; zeros, which are nobody's, where there is no room for one."""
-        return header.HEADER.unpack_from(data, at) if stop - at >= header.SIZE else (0,) * len(header.FIELDS)
+        return (
+            payloads.HEADER.unpack_from(data, at) if stop - at >= payloads.HEADER_SIZE else (0,) * len(payloads.FIELDS)
+        )
 
     def _take_run(self, rows: NDArray[np.void], form: Form, now: int) -> None:
         count = len(rows)
-        self._client.session.frames_in += count
+        self._session.frames_in += count
         self._note(int(rows["id"][0]), count, settled=form.settled)
-        self._client.took(rows, count * form.stride, now)
+        self._consumer.took(rows, count * form.stride, now)
 
     def _answer_run(self, data: memoryview, at: int, count: int, form: Form) -> None:
-        answer = self._client.answer
+        answer = self._consumer.answer
         for place in range(at, at + count * form.stride, form.stride):
             payload = place + form.payload_at
-            answer(bytes(data[place + form.message_at : payload]), bytes(data[payload : payload + header.SIZE]))
+            answer(
+                bytes(data[place + form.message_at : payload]), bytes(data[payload : payload + payloads.HEADER_SIZE])
+            )
 
     def _go_on(self, data: memoryview, at: int, stop: int, now: int) -> None:
         """A further piece of a message."""
-        self._client.session.frames_in += 1
+        self._session.frames_in += 1
         self._size += stop - at
         frame = bytes(data[at : min(stop, at + HEAD)])
         found = decode_transfer(frame, 8, len(frame))
@@ -152,4 +169,4 @@ class ReceiverLink:
         if granted - self._granted < self._credit // 2:
             return b""
         self._granted = granted
-        return self._client.session.credit(self.handle, self._first_count + self._counted, granted - self._counted)
+        return self._session.credit(self.handle, self._first_count + self._counted, granted - self._counted)

@@ -12,20 +12,19 @@ from numpy.typing import NDArray
 
 from heliograph.amqp import TransactionalState, Transfer, amqp_frame
 from heliograph.amqp.messages import Data, Message, encode_message
-from heliograph.lab.load import header
-from heliograph.lab.load.address import Address
+from heliograph.lab.load import payloads
 from heliograph.lab.load.amqp.handshake import correlation_of, written_as
-from heliograph.lab.load.load_client import Times
 from heliograph.lab.load.naming import expand, topics_of
 from heliograph.lab.load.payloads import tails_of
-from heliograph.lab.load.plan import Group
+from heliograph.lab.load.plan import Address, Group
+from heliograph.lab.load.schedule import Times
 
 Bytes = NDArray[np.uint8]
 
 BATCH_BYTES = 192 * 1024  # of a batch: within a core's cache, and within what a socket takes
 _ROWS_FROM = 6  # messages; fewer are made faster one by one
 _LARGE = 8192  # bytes of a message: to copy all of it takes longer than to write a few columns
-_ASCENDING = np.arange(BATCH_BYTES // header.SIZE + 1, dtype=np.int64)
+_ASCENDING = np.arange(BATCH_BYTES // payloads.HEADER_SIZE + 1, dtype=np.int64)
 # With all bytes of their fields, in whose place others are written; the performative comes first, so they are found.
 _NUMBER, _TAG, _WORK = b"\xf1\xf2\xf3\xf4", b"\xe1\xe2\xe3\xe4", b"\xd1"
 
@@ -44,7 +43,7 @@ class Frames:
     @property
     def stride(self) -> int:
         """Length of all frames together."""
-        return len(self.prefix) + header.SIZE + len(self.tail)
+        return len(self.prefix) + payloads.HEADER_SIZE + len(self.tail)
 
     def around(self) -> tuple[bytes, bytes, bytes]:
         """The prefix without the number of the delivery, which stands in it twice."""
@@ -77,7 +76,7 @@ def frames_of(message: bytes, payload_at: int, handle: int, largest: int, *, set
     one = b"".join(made)
     at = start + payload_at
     work_at = one.index(_WORK * work) if work else 0
-    return Frames(one[:at], one[at + header.SIZE :], len(made), one.index(_NUMBER), one.index(_TAG), work_at)
+    return Frames(one[:at], one[at + payloads.HEADER_SIZE :], len(made), one.index(_NUMBER), one.index(_TAG), work_at)
 
 
 class Sheet:
@@ -89,7 +88,7 @@ class Sheet:
         self.rows = 0  # how many of them
         self.paper: Bytes = np.zeros((rows, model.stride), np.uint8)
         self.view = memoryview(self.paper.reshape(-1))  # type: ignore[arg-type]
-        columns = self.paper.reshape(-1).view(header.rows_dtype(len(model.prefix), model.stride))
+        columns = self.paper.reshape(-1).view(payloads.rows_dtype(len(model.prefix), model.stride))
         self.sender, self.sequence = columns["sender"], columns["sequence"]
         self.due, self.sent = columns["due"], columns["sent"]
 
@@ -120,7 +119,7 @@ class AmqpTemplate:
         self._tails = tails_of(group.payload, seed)
         # Message j of a client looks like message j modulo `cycle`, but for numbers and times.
         self.cycle = math.lcm(group.topics, len(self._tails))
-        longest = max(map(len, self._tails)) + header.SIZE
+        longest = max(map(len, self._tails)) + payloads.HEADER_SIZE
         self.batch = max(1, BATCH_BYTES // (longest + 64))
         self.frames = max(part.count for part in self._parts(0, 0))  # of a message, at most
         self._sheets: dict[int, Sheet] = {}  # by length of the name of a unit of work
@@ -148,7 +147,7 @@ class AmqpTemplate:
         asks = group.role == "request"
         message = encode_message(
             Message(
-                Data(bytes(header.SIZE) + tail),
+                Data(bytes(payloads.HEADER_SIZE) + tail),
                 durable=group.persistent,
                 to=place if group.topics > 1 else None,
                 reply_to=written_as(expand(group.reply, group, client), self._address) if asks else None,
@@ -156,7 +155,7 @@ class AmqpTemplate:
                 application_properties=names or None,
             )
         )
-        at = len(message) - len(tail) - header.SIZE
+        at = len(message) - len(tail) - payloads.HEADER_SIZE
         return frames_of(message, at, self._handle, self._largest, settled=not group.qos, work=work)
 
     def make(
@@ -175,14 +174,14 @@ class AmqpTemplate:
         self, cycle: FrameCycle, client: int, count: int, due: Times, now: int, number: int, work: bytes | None
     ) -> bytes:
         parts: list[bytes] = []
-        topics, pack = self._group.topics, header.HEADER.pack
+        topics, pack = self._group.topics, payloads.HEADER.pack
         for place, due_ns in enumerate(due.tolist()):
             turn = count + place
             frames = cycle.parts[turn % self.cycle]
             sender = client * topics + turn % topics
             parts += (
                 frames.numbered(number + place, work),
-                pack(header.MAGIC, self._index, sender, turn // topics, due_ns, now),
+                pack(payloads.MAGIC, self._index, sender, turn // topics, due_ns, now),
                 frames.tail,
             )
         return b"".join(parts)
@@ -225,5 +224,5 @@ class AmqpTemplate:
         return sheet.view[: size * model.stride]
 
     def _pattern(self, frames: Frames) -> Bytes:
-        mark = header.HEADER.pack(header.MAGIC, self._index, 0, 0, 0, 0)
+        mark = payloads.HEADER.pack(payloads.MAGIC, self._index, 0, 0, 0, 0)
         return np.frombuffer(frames.prefix + mark + frames.tail, np.uint8)

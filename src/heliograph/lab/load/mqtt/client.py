@@ -1,23 +1,79 @@
-"""One MQTT client: 3.1, 3.1.1 or 5; what it sends and receives goes in batches wherever packets are alike."""
+"""One MQTT client (3.1, 3.1.1 or 5) with numbered messages: sends, receives, acknowledges and answers requests.
 
-from typing import TYPE_CHECKING
+Whatever is alike goes in batches: what is sent is made by the group's `MqttTemplate`, what arrives is read as runs.
+"""
+
+import select
+from collections import deque
+from collections.abc import Callable
 
 import numpy as np
 
-from heliograph.lab.load import header
+from heliograph.lab.errors import InvalidLoad
+from heliograph.lab.load import payloads
 from heliograph.lab.load.ledger import Receiver
-from heliograph.lab.load.load_client import Times
-from heliograph.lab.load.mqtt.acks import KINDS, PUBACK, PUBCOMP, PUBREC, PUBREL, ack_ids, acks_of
-from heliograph.lab.load.mqtt.connection import MqttConnection
-from heliograph.lab.load.mqtt.in_flight import Ids, InFlight
+from heliograph.lab.load.link import Link
+from heliograph.lab.load.mqtt.acknowledgements import (
+    KINDS,
+    PUBACK,
+    PUBCOMP,
+    PUBREC,
+    PUBREL,
+    Ids,
+    InFlight,
+    ack_ids,
+    acks_of,
+)
+from heliograph.lab.load.mqtt.connection import MqttConnection, MqttConnectionGroup
 from heliograph.lab.load.mqtt.received_runs import Form, form_of, run_of
-from heliograph.lab.load.mqtt.replies import Replies
 from heliograph.lab.load.mqtt.template import Images
-from heliograph.mqtt import ConnAck, Packet, PacketType, PubAck, PubComp, PubRec, PubRel
+from heliograph.lab.load.naming import expand
+from heliograph.lab.load.plan import Address, Group, Plan
+from heliograph.lab.load.schedule import Times
+from heliograph.mqtt import ConnAck, Packet, PacketType, PubAck, PubComp, Publish, PubRec, PubRel, decode, encode_varint
 
-if TYPE_CHECKING:
-    from heliograph.lab.load.link import Link
-    from heliograph.lab.load.mqtt.client_group import MqttClientGroup
+
+class Replies:
+    """Makes answers; `waiting` are those that no window had room for yet, split where the packet identifier goes."""
+
+    def __init__(self, group: Group, version: int) -> None:
+        self._group = group
+        self._version = version
+        self._topics: dict[bytes | tuple[str, int], bytes] = {}  # by properties of the request, or by requester
+        self.waiting: deque[tuple[bytes, bytes]] = deque()
+
+    def make(self, request: memoryview, form: Form, asker: Group, sender: int) -> tuple[bytes, bytes]:
+        """The answer to a request, in two parts: a packet identifier goes between them if QoS is not 0."""
+        topic = self._topic(request, form, asker, sender)
+        payload = request[form.payload_at :]
+        rest = (b"\0" if self._version == 5 else b"") + payload
+        size = 2 + len(topic) + (2 if self._group.qos else 0) + len(rest)
+        first = bytes((PacketType.PUBLISH << 4 | self._group.qos << 1,))
+        return first + encode_varint(size) + len(topic).to_bytes(2) + topic, rest
+
+    def _topic(self, request: memoryview, form: Form, asker: Group, sender: int) -> bytes:
+        if form.payload_at - form.properties_at > 1 and form.properties_at:
+            key: bytes | tuple[str, int] = bytes(request[form.properties_at : form.payload_at])
+        else:
+            key = (asker.name, sender)
+        topic = self._topics.get(key)
+        if topic is None:
+            topic = self._topics[key] = self._find(request, form, asker, sender)
+        return topic
+
+    def _find(self, request: memoryview, form: Form, asker: Group, sender: int) -> bytes:
+        """The response topic of MQTT 5, or the one that the plan has for this requester."""
+        if form.properties_at:
+            body = bytes(request[form.topic_at - 2 :])
+            packet = decode(request[0], body, self._version)
+            if isinstance(packet, Publish) and "response_topic" in packet.properties:
+                return packet.properties["response_topic"].encode()
+        pattern = self._group.reply or asker.reply
+        if not pattern:
+            raise InvalidLoad(
+                f"group {self._group.name!r} answers, but neither it nor {asker.name!r} says to which topic"
+            )
+        return expand(pattern, asker, sender // asker.topics).encode()
 
 
 class MqttLoadClient(MqttConnection):
@@ -25,7 +81,7 @@ class MqttLoadClient(MqttConnection):
 
     __slots__ = ("_acks", "_flight", "_forgiven", "_images", "_receiver", "_replies", "count")
 
-    def __init__(self, client_group: "MqttClientGroup", client: int, link: "Link", began: int) -> None:
+    def __init__(self, client_group: MqttConnectionGroup, client: int, link: Link, began: int) -> None:
         super().__init__(client_group, client, link, began)
         self.count = client_group.counts[self.place]  # messages that this client has sent, on earlier connections too
         self._acks: list[bytes] = []
@@ -106,10 +162,10 @@ class MqttLoadClient(MqttConnection):
             self._acks.append(bytes((self._answer(data[at]), 2)) + data[id_at : id_at + 2])
         payload = at + form.payload_at
         receiver = self._receiver
-        if receiver is None or form.stride - form.payload_at < header.SIZE:
+        if receiver is None or form.stride - form.payload_at < payloads.HEADER_SIZE:
             self.client_group.meter.failed("a message came that nobody here has sent")
             return
-        values = header.HEADER.unpack_from(data, payload)
+        values = payloads.HEADER.unpack_from(data, payload)
         if self.client_group.take_one(receiver, values, form.stride, now) and self._replies is not None:
             self._reply(self._replies, data[at : at + form.stride], form, values[1], values[2])
 
@@ -194,3 +250,24 @@ class MqttLoadClient(MqttConnection):
         """What is under way with QoS 1 or 2, and replies that wait."""
         waiting = len(self._replies.waiting) if self._replies is not None else 0
         return waiting + (self._flight.count if self._flight is not None else 0)
+
+
+class MqttClientGroup(MqttConnectionGroup):
+    """Makes MQTT clients, which share the template of their packets."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        index: int,
+        process: int,
+        address: Address,
+        poller: select.epoll,
+        kind: Callable[[MqttConnectionGroup, int, Link, int], MqttConnection] = MqttLoadClient,
+    ) -> None:
+        """`kind` makes a client of a number, a link, and the time when it began to connect."""
+        super().__init__(plan, index, process, address, poller)
+        self._make = kind
+
+    def make_client(self, client: int, began: int) -> MqttConnection:
+        """Begin to connect this client."""
+        return self._make(self, client, self.make_link(), began)

@@ -1,36 +1,90 @@
-"""The conversation of one MQTT client with its broker, apart from messages: connection, subscriptions, the end."""
+"""The connection of one MQTT client apart from messages: CONNECT, subscriptions, DISCONNECT; and the group it is in."""
 
-from typing import TYPE_CHECKING
+import select
+from functools import cached_property
 
-from heliograph.lab.load.load_client import ClientFailed, LoadClient, Times
-from heliograph.lab.load.mqtt.handshake import connect_packet, subscribe_packet
+from heliograph.lab.errors import ClientFailed
+from heliograph.lab.load.client_group import ClientGroup, LoadClient
+from heliograph.lab.load.link import Link
+from heliograph.lab.load.mqtt.template import MqttTemplate
+from heliograph.lab.load.naming import expand, filters_of, identity_of
+from heliograph.lab.load.plan import Address, Group, Plan, Protocol
+from heliograph.lab.load.schedule import Times
+from heliograph.lab.load.websocket import links_to
 from heliograph.mqtt import (
     ConnAck,
+    Connect,
     Disconnect,
     Packet,
     PingReq,
+    Properties,
     ProtocolError,
     SubAck,
+    Subscribe,
+    Subscription,
+    Will,
     decode,
     encode,
     packet_bounds,
 )
 
-if TYPE_CHECKING:
-    from heliograph.lab.load.link import Link
-    from heliograph.lab.load.mqtt.client_group import MqttClientGroup
+VERSIONS: dict[Protocol, int] = {"mqtt31": 3, "mqtt311": 4, "mqtt5": 5}
+_FOR_EVER = 0xFFFF_FFFF  # session expiry that means never
 
 _LARGEST = 268_435_460  # bytes of a packet: what MQTT allows
+
+
+def connect_packet(group: Group, client: int, version: int) -> bytes:
+    """CONNECT, with a clean session unless the group is durable."""
+    name, user, password = identity_of(group, client)
+    will = None
+    if group.will is not None:
+        topic = expand(group.will.topic, group, client)
+        will = Will(topic, group.will.payload.encode(), group.will.qos, group.will.retain)
+    properties = Properties(session_expiry_interval=_FOR_EVER) if group.durable and version == 5 else Properties()
+    packet = Connect(
+        client_id=name,
+        version=version,
+        clean_start=not group.durable,
+        keep_alive=group.keep_alive,
+        username=user or None,
+        password=password.encode() if password else None,
+        will=will,
+        properties=properties,
+    )
+    return encode(packet, version)
+
+
+def subscribe_packet(group: Group, client: int, version: int) -> bytes:
+    """SUBSCRIBE to all filters of the client."""
+    filters = filters_of(group, client)
+    if group.shared:
+        filters = tuple(f"$share/{group.shared}/{one}" for one in filters)
+    return encode(Subscribe(1, tuple(Subscription(one, group.qos) for one in filters)), version)
+
+
+class MqttConnectionGroup(ClientGroup):
+    """What the MQTT clients of a group have in common, whatever they do once they are connected."""
+
+    def __init__(self, plan: Plan, index: int, process: int, address: Address, poller: select.epoll) -> None:
+        super().__init__(plan, index, process)
+        self.version = VERSIONS[self.group.protocol]
+        self.make_link = links_to(address, self.group.transport, poller, "mqtt")
+
+    @cached_property
+    def template(self) -> MqttTemplate:
+        """Makes the messages."""
+        return MqttTemplate(self.group, self.index, self.version, self.plan.seed)
 
 
 class MqttConnection(LoadClient):
     """A connection and the subscriptions that the client's role needs."""
 
-    __slots__ = ("_asked", "client_group")
+    __slots__ = ("_asked",)
 
-    client_group: "MqttClientGroup"
+    client_group: MqttConnectionGroup
 
-    def __init__(self, client_group: "MqttClientGroup", client: int, link: "Link", began: int) -> None:
+    def __init__(self, client_group: MqttConnectionGroup, client: int, link: Link, began: int) -> None:
         super().__init__(client_group, client, link, began)
         self._asked = 0  # when it subscribed
 

@@ -1,8 +1,9 @@
 """Messages that are encoded once and sent over and over, and recognised by comparing memory.
 
 Message number n of a publisher is packet n modulo `count` of its cycle. The cycle is longer than any window, so a
-sequence number modulo `count` names exactly one message under way. There is no time in such a message, so latencies
-are not measured with them; in return sending and receiving cost some nanoseconds each.
+sequence number modulo `count` names exactly one message in flight. There is no time in such a message, so latencies
+are not measured with them; in return sending and receiving cost some nanoseconds each. The `SequenceTracker` finds
+what is missing, came twice or came late; `ledger` does the same for messages whose numbers are whole.
 """
 
 import struct
@@ -48,3 +49,34 @@ class PacketCycle:
     def continues(self, data: bytes | memoryview, position: int) -> bool:
         """Whether `data` is what the cycle holds from this byte position: one memcmp for thousands of messages."""
         return self.stream.startswith(data, position % self._length)
+
+
+class SequenceTracker:
+    """Counts messages that are numbered from 0 but known only modulo `modulus`, in whatever order they come."""
+
+    def __init__(self, modulus: int) -> None:
+        self.modulus = modulus
+        self.next = 0  # every message before this one has arrived or is in `missing`
+        self.missing: set[int] = set()
+        self.duplicates = 0
+        self.late = 0  # arrived after one that was sent later
+
+    def take(self, sequence: int) -> None:
+        """A message with this number (modulo `modulus`) has arrived."""
+        ahead = (sequence - self.next) % self.modulus
+        if ahead < self.modulus // 2:
+            if ahead:
+                self.missing.update(range(self.next, self.next + ahead))
+            self.next += ahead + 1
+            return
+        late = self.next + ahead - self.modulus
+        if late in self.missing:
+            self.missing.remove(late)
+            self.late += 1
+        else:
+            self.duplicates += 1
+
+    @property
+    def received(self) -> int:
+        """Distinct messages that have arrived."""
+        return self.next - len(self.missing)

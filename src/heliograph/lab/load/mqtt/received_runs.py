@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from heliograph.lab.load import header
+from heliograph.lab.load import payloads
 from heliograph.mqtt import MalformedPacket, decode_varint
 
 _FEW = 64  # packets that are looked at where it is not likely that all that came are alike
@@ -56,7 +56,7 @@ def form_of(data: memoryview, at: int, version: int) -> Form | None:
 @lru_cache(maxsize=256)
 def _dtype(form: Form) -> np.dtype[np.void]:
     """Columns of packets with this form: the header of the payload, and what has to be the same in all of a run."""
-    fields = header.rows_dtype(form.payload_at, form.stride).fields
+    fields = payloads.rows_dtype(form.payload_at, form.stride).fields
     assert fields is not None
     offsets = {name: (part[0], part[1]) for name, part in fields.items()}
     offsets["mark"] = np.dtype("<u4"), form.payload_at  # magic and group
@@ -85,7 +85,7 @@ def run_of(data: memoryview, at: int, form: Form) -> NDArray[np.void] | None:
     """
     stride = form.stride
     count = (len(data) - at) // stride
-    if count < _ROWS_FROM or form.payload_at + header.SIZE > stride:
+    if count < _ROWS_FROM or form.payload_at + payloads.HEADER_SIZE > stride:
         return None
     head = data[at : at + 4]
     far = at + (count - 1) * stride
@@ -102,4 +102,4 @@ def run_of(data: memoryview, at: int, form: Form) -> NDArray[np.void] | None:
         same &= rows["properties"] == rows["properties"][0]
     if not same.all():
         rows = rows[: int(np.argmin(same))]
-    return rows if len(rows) >= _ROWS_FROM and rows["magic"][0] == header.MAGIC else None
+    return rows if len(rows) >= _ROWS_FROM and rows["magic"][0] == payloads.MAGIC else None

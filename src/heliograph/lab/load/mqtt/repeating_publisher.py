@@ -1,21 +1,16 @@
-"""Publishers whose packets are encoded once: they send stretches of a cycle, as far as an end-to-end window allows."""
+"""Publishers that send stretches of a `PacketCycle`, encoded once, as far as an end-to-end window allows."""
 
 import select
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from heliograph.lab.load.address import Address
-from heliograph.lab.load.load_client import LoadClient, Times
-from heliograph.lab.load.mqtt.acks import PUBACK, PUBCOMP, PUBREC, PUBREL, answer_run
-from heliograph.lab.load.mqtt.client_group import MqttClientGroup
-from heliograph.lab.load.mqtt.connection import MqttConnection
-from heliograph.lab.load.mqtt.packet_cycle import PacketCycle
-from heliograph.lab.load.plan import Plan
-from heliograph.lab.load.sequence import SequenceTracker
+from heliograph.lab.load.client_group import LoadClient
+from heliograph.lab.load.link import Link
+from heliograph.lab.load.mqtt.acknowledgements import PUBACK, PUBCOMP, PUBREC, PUBREL, answer_run
+from heliograph.lab.load.mqtt.connection import MqttConnection, MqttConnectionGroup
+from heliograph.lab.load.mqtt.packet_cycle import PacketCycle, SequenceTracker
+from heliograph.lab.load.plan import Address, Plan
+from heliograph.lab.load.schedule import Times
 from heliograph.mqtt import Packet
-
-if TYPE_CHECKING:
-    from heliograph.lab.load.link import Link
 
 # The acknowledgements that must come for each message.
 _DUE: dict[int, tuple[int, ...]] = {0: (), 1: (PUBACK,), 2: (PUBREC, PUBCOMP)}
@@ -33,7 +28,7 @@ class RepeatingPublisher(MqttConnection):
     __slots__ = ("_batch", "_counts", "_cycle", "_due", "_position", "_window", "heard_by", "sent")
 
     def __init__(
-        self, client_group: "RepeatingPublishers", client: int, link: "Link", began: int, cycle: PacketCycle
+        self, client_group: "RepeatingPublishers", client: int, link: Link, began: int, cycle: PacketCycle
     ) -> None:
         super().__init__(client_group, client, link, began)
         self.sent = 0
@@ -122,7 +117,7 @@ def _same_kind(data: bytes, start: int, whole: int) -> int:
     return start + _ACK_SIZE * (len(kinds) - len(kinds.lstrip(kinds[:1])))
 
 
-class RepeatingPublishers(MqttClientGroup):
+class RepeatingPublishers(MqttConnectionGroup):
     """The publishers of a group, each with a cycle of packets: identifiers go from 1 to the number of packets."""
 
     def __init__(

@@ -1,28 +1,22 @@
-"""Subscribers to publishers whose packets come over and over: they know what must arrive, and recognise it by the run.
+"""Subscribers that compare what arrives with the `PacketCycle` it must come from, run by run.
 
-Each has a `SequenceTracker` for each publisher that it hears. What a run does not explain is read packet by packet:
-slow, but a broker that loses, repeats or rewrites messages is still counted right.
+Each has a `SequenceTracker` for each publisher that it hears. A run that does not match is read packet by packet: that
+is slow, but a broker that loses, repeats or rewrites messages is still counted right.
 """
 
 import re
 import select
 import struct
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from heliograph.lab.load.address import Address
-from heliograph.lab.load.load_client import LoadClient
-from heliograph.lab.load.mqtt.acks import PUBACK, PUBCOMP, PUBREC, PUBREL, ack_run, answer_run
-from heliograph.lab.load.mqtt.client_group import MqttClientGroup
-from heliograph.lab.load.mqtt.connection import MqttConnection
-from heliograph.lab.load.mqtt.packet_cycle import MARK, PacketCycle
+from heliograph.lab.load.client_group import LoadClient
+from heliograph.lab.load.link import Link
+from heliograph.lab.load.mqtt.acknowledgements import PUBACK, PUBCOMP, PUBREC, PUBREL, ack_run, answer_run
+from heliograph.lab.load.mqtt.connection import MqttConnection, MqttConnectionGroup
+from heliograph.lab.load.mqtt.packet_cycle import MARK, PacketCycle, SequenceTracker
 from heliograph.lab.load.mqtt.received_runs import form_of
-from heliograph.lab.load.plan import Plan
-from heliograph.lab.load.sequence import SequenceTracker
+from heliograph.lab.load.plan import Address, Plan
 from heliograph.mqtt import ConnAck, Packet, PacketType
-
-if TYPE_CHECKING:
-    from heliograph.lab.load.link import Link
 
 _ACK_SIZE = 4
 _ANSWERS = {0: 0, 1: PUBACK, 2: PUBREC}
@@ -35,7 +29,7 @@ class RepeatingSubscriber(MqttConnection):
 
     __slots__ = ("_cycles", "resumes", "trackers")
 
-    def __init__(self, client_group: "RepeatingSubscribers", client: int, link: "Link", began: int) -> None:
+    def __init__(self, client_group: "RepeatingSubscribers", client: int, link: Link, began: int) -> None:
         super().__init__(client_group, client, link, began)
         self.trackers = client_group.trackers[client]
         self.resumes = client_group.resume
@@ -102,7 +96,7 @@ class BytesSubscriber(RepeatingSubscriber):
 
     __slots__ = ("_kept", "_position")
 
-    def __init__(self, client_group: "RepeatingSubscribers", client: int, link: "Link", began: int) -> None:
+    def __init__(self, client_group: "RepeatingSubscribers", client: int, link: Link, began: int) -> None:
         super().__init__(client_group, client, link, began)
         self._kept = b""  # the start of a packet whose rest has not arrived, where that is not what was expected
         self._position = 0  # everything before this byte of the cycle has arrived, as far as `_kept` is empty
@@ -143,7 +137,7 @@ class OnePublisherSubscriber(RepeatingSubscriber):
 
     __slots__ = ("_answer", "_id_at", "_publishes", "_releases", "_stride")
 
-    def __init__(self, client_group: "RepeatingSubscribers", client: int, link: "Link", began: int) -> None:
+    def __init__(self, client_group: "RepeatingSubscribers", client: int, link: Link, began: int) -> None:
         super().__init__(client_group, client, link, began)
         cycle = self._cycles[0]
         form = form_of(memoryview(cycle.stream), 0, client_group.version)
@@ -201,7 +195,7 @@ class ManyPublishersSubscriber(RepeatingSubscriber):
 
     __slots__ = ("_answer", "_front", "_id_at", "_marks", "_stride")
 
-    def __init__(self, client_group: "RepeatingSubscribers", client: int, link: "Link", began: int) -> None:
+    def __init__(self, client_group: "RepeatingSubscribers", client: int, link: Link, began: int) -> None:
         super().__init__(client_group, client, link, began)
         stream = self._cycles[0].stream
         form = form_of(memoryview(stream), 0, client_group.version)
@@ -250,7 +244,7 @@ class ManyPublishersSubscriber(RepeatingSubscriber):
             )
 
 
-class RepeatingSubscribers(MqttClientGroup):
+class RepeatingSubscribers(MqttConnectionGroup):
     """The subscribers of a group, which all hear the publishers of these cycles: how their packets arrive.
 
     With QoS 1 and 2 that is without packet identifiers. Members of a shared subscription share the trackers, too: it

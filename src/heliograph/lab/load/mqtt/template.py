@@ -10,20 +10,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from heliograph.lab.load import header
-from heliograph.lab.load.load_client import Times
-from heliograph.lab.load.mqtt.in_flight import Ids
+from heliograph.lab.load import payloads
+from heliograph.lab.load.mqtt.acknowledgements import Ids
 from heliograph.lab.load.naming import expand, topics_of
 from heliograph.lab.load.payloads import tails_of
 from heliograph.lab.load.plan import Group
+from heliograph.lab.load.schedule import Times
 from heliograph.mqtt import Properties, encode_properties, encode_varint
 
 Bytes = NDArray[np.uint8]
 
 BATCH_BYTES = 192 * 1024  # of a batch: within a core's cache, and within what a socket takes
 _ROWS_FROM = 6  # messages; fewer are made faster one by one
-_pack = header.HEADER.pack
-_ASCENDING = np.arange(BATCH_BYTES // header.SIZE + 1, dtype=np.int64)
+_pack = payloads.HEADER.pack
+_ASCENDING = np.arange(BATCH_BYTES // payloads.HEADER_SIZE + 1, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Image:
     @property
     def stride(self) -> int:
         """Length of the packet."""
-        return len(self.prefix) + header.SIZE + len(self.tail)
+        return len(self.prefix) + payloads.HEADER_SIZE + len(self.tail)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class MqttTemplate:
         if self._alike(first):
             self._paper: Bytes = np.zeros((self.batch, self._stride), np.uint8)
             self._view = memoryview(self._paper.reshape(-1))  # type: ignore[arg-type]
-            columns = self._paper.reshape(-1).view(header.rows_dtype(self._at, self._stride))
+            columns = self._paper.reshape(-1).view(payloads.rows_dtype(self._at, self._stride))
             self._sender, self._sequence = columns["sender"], columns["sequence"]
             self._due, self._sent = columns["due"], columns["sent"]
             self._ids = self._paper[:, self._id_at : self._id_at + 2]
@@ -92,7 +92,7 @@ class MqttTemplate:
         if self._version == 5:
             head += encode_properties(self._properties(client))
         first = bytes((0x30 | group.qos << 1 | group.retain,))
-        return Image(first + encode_varint(len(head) + header.SIZE + len(tail)) + head, tail)
+        return Image(first + encode_varint(len(head) + payloads.HEADER_SIZE + len(tail)) + head, tail)
 
     def _properties(self, client: int) -> Properties:
         made = Properties()
@@ -122,7 +122,7 @@ class MqttTemplate:
         if len(due) == 1 and ids is None and self.cycle == 1:
             # What a device with a message now and then sends: no loop around one message.
             image = images.parts[0]
-            return image.prefix + _pack(header.MAGIC, self._index, client, count, int(due[0]), now) + image.tail
+            return image.prefix + _pack(payloads.MAGIC, self._index, client, count, int(due[0]), now) + image.tail
         return self._one_by_one(images, client, count, due, now, ids)
 
     def _one_by_one(self, images: Images, client: int, count: int, due: Times, now: int, ids: Ids | None) -> bytes:
@@ -136,7 +136,7 @@ class MqttTemplate:
                 at = self._id_at if images.alike else self._id_offset(image)
                 prefix = prefix[:at] + int(ids[place]).to_bytes(2) + prefix[at + 2 :]
             sender = client * topics + number % topics
-            parts += prefix, _pack(header.MAGIC, self._index, sender, number // topics, due_ns, now), image.tail
+            parts += prefix, _pack(payloads.MAGIC, self._index, sender, number // topics, due_ns, now), image.tail
         return b"".join(parts)
 
     def _rows(self, images: Images, client: int, count: int, due: Times, now: int, ids: Ids | None) -> memoryview:
@@ -161,7 +161,7 @@ class MqttTemplate:
         return self._view[: size * self._stride]
 
     def _pattern(self, image: Image) -> Bytes:
-        mark = header.HEADER.pack(header.MAGIC, self._index, 0, 0, 0, 0)
+        mark = payloads.HEADER.pack(payloads.MAGIC, self._index, 0, 0, 0, 0)
         return np.frombuffer(image.prefix + mark + image.tail, np.uint8)
 
     def _paint(self, image: Image, client: int) -> None:

@@ -1,1 +1,1 @@
-"""The parts of a report, each a section made from results."""
+"""The parts of a report: each is a function from results and cases to a section."""

@@ -1,10 +1,10 @@
-"""Targets beside each other: pairs of interleaved runs, with an interval that says how sure the ratio is."""
+"""Targets side by side: ratios from pairs of interleaved runs, with a confidence interval."""
 
 from collections.abc import Iterable, Sequence
 
-from heliograph.lab.report.cases import Case
 from heliograph.lab.report.charts.chart import Axis, Interval, IntervalChart
 from heliograph.lab.report.document import Section
+from heliograph.lab.report.report_cases import Case
 from heliograph.lab.report.results import Results
 from heliograph.lab.report.table import Column, Row, Table
 

@@ -4,9 +4,9 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
-from heliograph.lab.report.cases import Case
 from heliograph.lab.report.charts.chart import Axis, Bar, BarChart
 from heliograph.lab.report.document import Section
+from heliograph.lab.report.report_cases import Case
 from heliograph.lab.report.results import Results
 from heliograph.lab.report.table import Column, Row, Table
 

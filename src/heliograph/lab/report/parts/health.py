@@ -1,10 +1,10 @@
-"""What went wrong or stood out: losses, full queues, discarded messages, and seconds that were unlike the others."""
+"""What went wrong or stood out: lost messages, full queues, discards, and seconds that differ from the others."""
 
 from collections.abc import Sequence
 
-from heliograph.lab.report.cases import Case
 from heliograph.lab.report.document import Section
 from heliograph.lab.report.parts.comparison import METRICS
+from heliograph.lab.report.report_cases import Case
 from heliograph.lab.report.results import Results
 from heliograph.lab.report.table import Column, Row, Table
 

@@ -1,11 +1,11 @@
-"""What the figures cannot say, filled from what the runs themselves wrote down."""
+"""What the figures do not show, from facts that the runs have recorded."""
 
 from collections.abc import Iterable, Sequence
 
-from heliograph.lab.report.cases import Case
 from heliograph.lab.report.document import Section
-from heliograph.lab.report.figures import percent, plain
+from heliograph.lab.report.report_cases import Case
 from heliograph.lab.report.results import Run
+from heliograph.lab.report.table import percent, plain
 
 _BUSY = 0.25  # load average per core before a run, from which on the machine was not idle
 _SHORT = 60.0  # seconds below which a run says nothing of hours

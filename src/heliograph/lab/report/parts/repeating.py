@@ -1,4 +1,4 @@
-"""How to repeat what was measured: the commands, word by word."""
+"""The commands that repeat what was measured."""
 
 import shlex
 from collections.abc import Iterable, Sequence
@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from heliograph.errors import Problem
-from heliograph.lab.report.cases import Case
 from heliograph.lab.report.document import Section
+from heliograph.lab.report.report_cases import Case
 from heliograph.lab.report.results import Results, Run
 from heliograph.lab.scenarios import Scenario, catalogue, load
 

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from heliograph.lab.report.cases import Case
 from heliograph.lab.report.document import Section
-from heliograph.lab.report.figures import duration, plain, short
 from heliograph.lab.report.parts.comparison import newest_pairs
+from heliograph.lab.report.report_cases import Case
 from heliograph.lab.report.results import Results
+from heliograph.lab.report.table import duration, plain, short
 
 
 def summary(results: Results, cases: Sequence[Case]) -> Section:

@@ -1,18 +1,38 @@
-"""What was measured with what: systems under test, machines, generators, and the documents of published figures."""
+"""What was measured with what: systems under test, machines, generators, and how all of them were configured."""
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from heliograph.lab.report.cases import Case
 from heliograph.lab.report.document import Section
-from heliograph.lab.report.figures import octets
+from heliograph.lab.report.report_cases import Case
 from heliograph.lab.report.results import Results, Run
-from heliograph.lab.report.table import Column, Row, Table
+from heliograph.lab.report.table import Column, Row, Table, octets
 
 _FACTS = (Column("fact", "Fact"), Column("value", "Value"))
 _NAMES = {"cpu": "CPU", "cpus": "cores", "memory_mb": "memory", "memory_bytes": "memory"}
 _DOCUMENTS = (Column("document", "Document"), Column("title", "Title"))
+
+_SETTINGS = (Column("file", "File or setting", detail="scenarios"), Column("content", "Content", "lines"))
+_PARAMETERS = (Column("name", "Name"), Column("parameters", "Parameters"))
+_GROUPS = (
+    Column("name", "Name", detail="group"),
+    Column("role", "Role"),
+    Column("clients", "Clients", "count"),
+    Column("protocol", "Protocol"),
+    Column("transport", "Transport"),
+    Column("qos", "QoS", "count"),
+    Column("rate", "Messages/s", "rate"),
+    Column("size", "Size"),
+    Column("persistent", "Persistent"),
+    Column("transaction", "Per commit", "count"),
+)
+_NOTE = "Ports, and folders that were made for a run, differ each time: they are left out."
+_PORT = re.compile(r"(port *[=:]? *|listener +|127\.0\.0\.1:)\d{4,5}\b")
+_FOLDER = re.compile(r"(?<![\w.:/])/(?:[^\s\"'/]+/)+")
+_MOST_LINES = 24
+_MOST_GROUPS = 60
 
 
 def systems(results: Results, cases: Sequence[Case]) -> Section:
@@ -89,3 +109,75 @@ def _value(key: str, value: Any) -> str:
     if key.endswith("_mb"):
         return octets(value * (1 << 20))
     return value if isinstance(value, str) else json.dumps(value)
+
+
+def configuration(cases: Sequence[Case]) -> Section:
+    """What targets were set to, and parameters and clients of each scenario."""
+    firsts: dict[str, Run] = {}
+    for case in cases:
+        firsts.setdefault(case.run.label, case.run)
+    chosen = [{"name": label, "parameters": _inline(run.parameters)} for label, run in firsts.items() if run.parameters]
+    groups = [row for run in firsts.values() for row in _groups(run)]
+    as_delivered = "The targets ran as they are delivered: nothing was set."
+    settings = _settings([case.run for case in cases])
+    return Section(
+        "configuration",
+        "Configuration",
+        tables=(
+            Table("settings", "Targets", _SETTINGS, settings, as_delivered, "target", _NOTE),
+            Table("parameters", "Parameters", _PARAMETERS, tuple(chosen), "The scenarios have no parameters."),
+            Table("load", "Load", _GROUPS, tuple(groups), "No run describes its load.", most=_MOST_GROUPS),
+        ),
+    )
+
+
+def _settings(runs: Sequence[Run]) -> tuple[Row, ...]:
+    """Every file once, with the scenarios that it was for."""
+    found: dict[tuple[str, str, str], dict[str, None]] = {}
+    for run in runs:
+        for name, content in _configured(run).items():
+            key = run.target, str(name), general(content if isinstance(content, str) else json.dumps(content))
+            found.setdefault(key, {})[run.scenario] = None
+    return tuple(
+        {"target": target, "file": name, "scenarios": ", ".join(scenarios), "content": content}
+        for (target, name, content), scenarios in sorted(found.items(), key=lambda pair: pair[0][0])
+    )
+
+
+def _configured(run: Run) -> Mapping[str, Any]:
+    """What a target was set to; of a message flow only the names of its files, which are part of the project."""
+    if "flow" in run.setup:
+        return {"flow": ", ".join(run.setup["flow"])}
+    found = run.setup.get("configuration", run.setup)
+    return found if isinstance(found, Mapping) else {"configuration": found}
+
+
+def general(content: str) -> str:
+    """A configuration without what differs from run to run, and without lines that would not be read."""
+    told = _FOLDER.sub(".../", _PORT.sub(r"\1PORT", content))
+    lines = [line.rstrip() for line in told.splitlines() if line.strip()]
+    more = [f"... and {len(lines) - _MOST_LINES} more lines"] if len(lines) > _MOST_LINES else []
+    return "\n".join(lines[:_MOST_LINES] + more)
+
+
+def _inline(parameters: Mapping[str, Any]) -> str:
+    return ", ".join(
+        f"{key} = {value if isinstance(value, str) else json.dumps(value)}"
+        for key, value in parameters.items()
+        if value not in {"", None}
+    )
+
+
+def _groups(run: Run) -> Iterable[Row]:
+    for group in run.groups:
+        payload = group.get("payload") or {}
+        sends = group.get("role") in {"publish", "both", "request"}
+        yield {
+            "name": run.label,
+            "group": group.get("name"),
+            "size": ", ".join(map(octets, payload.get("sizes", ()))) if sends and isinstance(payload, Mapping) else "",
+            "rate": group.get("rate") if sends else None,
+            **{key: group.get(key) for key in ("role", "clients", "protocol", "transport", "qos")},
+            "persistent": group.get("persistent") or None,
+            "transaction": group.get("transaction") or None,
+        }

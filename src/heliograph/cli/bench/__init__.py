@@ -1,0 +1,1 @@
+"""`helio bench` and `helio soak`: this server measured beside its peers."""

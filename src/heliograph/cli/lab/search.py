@@ -1,0 +1,73 @@
+"""Find the highest rate that a system holds by the pass rule of a scenario: steps, bisection, and a confirmation.
+
+Steps and bisection take up to 5 s each; the confirmation takes the whole time. What the generator could not do is never
+called the system's limit: then the answer is "at least".
+"""
+
+import argparse
+import sys
+
+import psutil
+
+from heliograph.cli.lab.options import add_load, add_target, overrides, targets
+from heliograph.cli.lab.progress import Progress
+from heliograph.cli.shared.signals import ended_in_order
+from heliograph.errors import Problem
+from heliograph.lab import BrokerGone, raise_file_limit, rounded
+from heliograph.lab.raw import new_id
+from heliograph.lab.scenarios import load
+from heliograph.lab.trials import Experiment, Found, Result, Runner, Trial, find_peak, unit_of
+from heliograph.lab.trials.trial_runner import refusal
+
+EXAMPLES = """\
+  helio lab search FANOUT --scale 0.01
+  helio lab search PERSISTENT --scale 0.01 --seconds 20 --target heliograph --target mosquitto
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `helio lab search`."""
+    parser.add_argument("name", metavar="NAME", help="a scenario, as `helio lab list` lists them")
+    add_target(parser)
+    add_load(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Search on each system, then print what was found; 1 if a search could not be done."""
+    scenario, set_to = load(args.name), overrides(args)
+    progress = Progress(sys.stderr)
+    experiment = Experiment(new_id("search"), args.out, progress.look_on)
+    raise_file_limit()
+    status, answers = 0, []
+    for kind in targets(args):
+        trial = Trial(scenario, kind, args.scale, args.variant, set_to, rack_units=args.rack_units)
+        if why := refusal(trial):
+            answers.append(f"{kind.name}: skipped: {why}")
+            continue
+        try:
+            with ended_in_order(), Runner(experiment) as runner:
+                found = _search(trial, runner, progress)
+            answers.append(f"{kind.name}: {found.sentence(unit_of(trial))} ({len(found.attempts)} trials)")
+        except (BrokerGone, psutil.Error) as error:
+            status = 1
+            answers.append(f"{kind.name}: failed: {error}")
+    progress.clear()
+    print(f"{scenario.name}, highest {scenario.search_parameter}:")
+    print("\n".join(f"  {answer}" for answer in answers))
+    print(f"\nraw data: {experiment.directory}/runs, experiment {experiment.id}")
+    return status
+
+
+def _search(trial: Trial, runner: Runner, progress: Progress) -> Found:
+    unit = unit_of(trial)
+
+    def tell(value: float, result: Result) -> None:
+        ending = "holds" if result.verdict.passed else result.verdict.why
+        progress.tell(f"{trial.kind.name}, {result.trial.purpose}: {rounded(value)} {unit}: {ending}")
+
+    progress.begin(trial.title)
+    try:
+        return find_peak(trial, runner, tell)
+    except Problem:
+        progress.clear()
+        raise

@@ -1,0 +1,1 @@
+"""`helio log` and `helio stream`: the files of a log, and streams."""

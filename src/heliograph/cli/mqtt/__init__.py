@@ -1,0 +1,1 @@
+"""`helio pub` and `helio sub`: a small MQTT client for any server."""

@@ -1,0 +1,1 @@
+"""`helio queue`, `helio qm` and `helio mqsc`: queues and queue managers, over AMQP."""

@@ -1,0 +1,1 @@
+"""`helio serve`, `helio config` and `helio passwd`: a server of one's own."""

@@ -1,0 +1,54 @@
+"""What a link has brought and what became of it: the part of a consumer that two threads share."""
+
+from collections import deque
+
+from heliograph.amqp import Delivery, DeliveryState, Modified, Receiver
+
+FAILED = Modified(delivery_failed=True)
+USELESS_HERE = Modified(delivery_failed=True, undeliverable_here=True)
+
+
+class Inbox:
+    """What one incarnation of a link brought. A message keeps hold of its own, so a late acknowledgement does no harm.
+
+    The queues are safe to use from two threads: the application takes from `ready`, and the core empties the others.
+    """
+
+    __slots__ = ("again", "failed", "link", "ready", "taken", "useless")
+
+    def __init__(self, link: Receiver | None) -> None:
+        self.link = link
+        self.ready: deque[Delivery] = deque()
+        self.taken: deque[Delivery] = deque()
+        """What the application has, and the core does not know it yet."""
+        self.failed: deque[Delivery] = deque()
+        """What a listener raised an exception for."""
+        self.useless: deque[Delivery] = deque()
+        """What was never shown to the application, because it had expired or could not be read."""
+        self.again: dict[int, int] = {}
+        """How often a delivery was given out before, by `recover`."""
+
+
+def settle(inbox: Inbox, deliveries: list[Delivery], state: DeliveryState) -> None:
+    """Tell the peer what became of deliveries, in as few ranges as there are."""
+    link = inbox.link
+    if link is None or not deliveries or deliveries[0].settled:
+        return
+    first = last = deliveries[0].number
+    for delivery in deliveries:
+        if delivery.number > last + 1 or delivery.number < first:
+            link.settle(first, last, state)
+            first = delivery.number
+        last = delivery.number
+    link.settle(first, last, state)
+
+
+def begun(inbox: Inbox, deliveries: list[Delivery]) -> None:
+    """Tell the peer that the application has these: they have failed if it dies now, and those behind them have not."""
+    if inbox.link is not None:
+        inbox.link.begun(deliveries[0].number, deliveries[-1].number)
+
+
+def take_all(queue: deque[Delivery]) -> list[Delivery]:
+    """Empty a queue that another thread may be filling."""
+    return [queue.popleft() for _ in range(len(queue))]

@@ -1,0 +1,208 @@
+"""The sending end of a link: messages wait for credit, leave in runs, and are kept until the peer settles them."""
+
+from collections import deque
+from collections.abc import Iterable
+from itertools import groupby
+from typing import Any, Protocol, Self
+
+from heliograph.amqp import DeliveryState, Sender
+from heliograph.client.core.link_end import LinkEnd, LinkOwner
+from heliograph.client.errors import MessagingProblem
+from heliograph.client.pending import Pending, all_of
+
+
+class Sending:
+    """A message on its way. `done` has the peer's outcome when there is one; None stands for no outcome wanted."""
+
+    __slots__ = ("done", "payload")
+
+    def __init__(self, payload: bytes) -> None:
+        self.payload = payload
+        self.done: Pending[Any] = Pending()
+
+    @property
+    def whole(self) -> Pending[Any]:
+        """Done with the message: it travels alone."""
+        return self.done
+
+
+class Run:
+    """Messages that were sent together. `done` comes when the peer has answered for each; it never fails."""
+
+    __slots__ = ("_left", "done", "refused")
+
+    def __init__(self, count: int) -> None:
+        self._left = count
+        self.done: Pending[None] = Pending()
+        self.refused: dict[int, BaseException] = {}
+        """Why messages did not arrive, by their place in the run."""
+        if not count:
+            self.done.resolve(None)
+
+    def settled(self, count: int = 1) -> None:
+        """So many more are answered for."""
+        self._left -= count
+        if not self._left:
+            self.done.resolve(None)
+
+
+class SendingInRun:
+    """One message of a run on its way. It is its own `done`: a result for each would cost more than all the rest."""
+
+    __slots__ = ("_place", "payload", "run")
+
+    def __init__(self, payload: bytes, run: Run, place: int) -> None:
+        self.payload = payload
+        self.run = run
+        self._place = place
+
+    @property
+    def done(self) -> Self:
+        """Where the outcome is to be told."""
+        return self
+
+    @property
+    def whole(self) -> Pending[None]:
+        """Done with all of the run."""
+        return self.run.done
+
+    def resolve(self, _: object) -> None:
+        """It has arrived, or nobody wants to know."""
+        self.run.settled()
+
+    def fail(self, error: BaseException) -> None:
+        """It has not arrived."""
+        self.run.refused[self._place] = error
+        self.run.settled()
+
+
+AnySending = Sending | SendingInRun
+
+
+def arrived(sendings: Iterable[AnySending]) -> None:
+    """All these are where they should be; those of a run are told together."""
+    for run, several in groupby(sendings, key=_run_of):
+        if run is not None:
+            run.settled(len(list(several)))
+        else:
+            for sending in several:
+                sending.done.resolve(None)
+
+
+def _run_of(sending: AnySending) -> Run | None:
+    return sending.run if type(sending) is SendingInRun else None
+
+
+class SendingSession(LinkOwner, Protocol):
+    """What links that send use of their session."""
+
+    @property
+    def may_send(self) -> bool: ...
+
+    def work_state(self) -> DeliveryState | None: ...
+
+
+class SenderEnd(LinkEnd[Sender]):
+    """A link that we send on. Subclasses say how it is attached and what an outcome means."""
+
+    session: SendingSession
+    presettled = False
+
+    def __init__(self, session: SendingSession, what: str) -> None:
+        super().__init__(session, what)
+        self._waiting: deque[AnySending] = deque()
+        self._unsettled: dict[int, AnySending] = {}
+
+    def is_refusal(self, link: Sender) -> bool:
+        return link.remote is None or link.remote.target is None
+
+    def put(self, sending: AnySending) -> None:
+        """Send as soon as there is credit. What is put in one turn leaves as one run."""
+        self._waiting.append(sending)
+        self.connection.touch(self)
+
+    def put_run(self, run: Iterable[SendingInRun]) -> None:
+        """Send all of these as soon as there is credit."""
+        self._waiting.extend(run)
+        self.connection.touch(self)
+
+    @property
+    def outstanding(self) -> list[AnySending]:
+        """What is not yet settled, in the order in which it was put."""
+        return [*self._unsettled.values(), *self._waiting]
+
+    @property
+    def may_send(self) -> bool:
+        """Whether messages can go out now, if there is credit."""
+        return self.session.may_send
+
+    def pump(self) -> None:
+        link, waiting = self.link, self._waiting
+        if link is None or not waiting or not self.may_send:
+            return
+        count = min(link.credit, len(waiting))
+        if count <= 0:
+            return
+        run = [waiting.popleft() for _ in range(count)]
+        self.send_run(link, run)
+
+    def send_run(self, link: Sender, run: list[AnySending]) -> None:
+        """Hand a run, for which there is credit, to the link."""
+        state = self.session.work_state()
+        numbers = link.send([sending.payload for sending in run], settled=self.presettled, state=state)
+        if self.presettled:
+            for sending in run:
+                sending.done.resolve(None)
+        else:
+            self._unsettled.update(zip(numbers, run, strict=True))
+
+    def ready(self) -> None:
+        self.connection.touch(self)
+
+    def flowed(self) -> None:
+        if self._waiting:
+            self.connection.touch(self)
+
+    def settled(self, first: int, last: int, state: object, settled: bool) -> None:
+        take = self._unsettled.pop
+        self.outcome([one for number in range(first, last + 1) if (one := take(number, None)) is not None], state)
+        if not settled and self.link is not None:
+            self.link.settle(first, last)
+
+    def outcome(self, sendings: list[AnySending], state: Any) -> None:
+        """The peer's word on deliveries."""
+        for sending in sendings:
+            sending.done.resolve(state)
+
+    def interrupted(self) -> None:
+        """What was not settled may not have arrived: it goes first when the link is back."""
+        super().interrupted()
+        self._waiting.extendleft(reversed(self._unsettled.values()))
+        self._unsettled.clear()
+
+    async def finish(self) -> None:
+        """Wait for what is on its way; whether it arrived, those who sent it are told.
+
+        The link need not be attached yet, or again: what waits for that is on its way, too.
+        """
+        outstanding = list(dict.fromkeys(sending.whole for sending in self.outstanding))
+        if outstanding:
+            done: Pending[None] = Pending()
+            all_of(outstanding).when_done(lambda _: done.resolve(None))
+            await self.connection.ask(done, f"{self.what}: messages are on their way")
+
+    def drop_waiting(self) -> None:
+        """Forget what has not gone out yet; nobody is interested any more."""
+        while self._waiting:
+            self._waiting.popleft().done.resolve(None)
+
+    def drop(self) -> list[AnySending]:
+        """Forget everything that is on its way, and hand it over."""
+        dropped = self.outstanding
+        self._waiting.clear()
+        self._unsettled.clear()
+        return dropped
+
+    def ended(self, problem: MessagingProblem) -> None:
+        for sending in self.drop():
+            sending.done.fail(problem)

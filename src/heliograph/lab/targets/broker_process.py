@@ -1,0 +1,225 @@
+"""A broker process for one measurement: fresh, on free ports, on a core of its own where there are two."""
+
+import os
+import random
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+import heliograph
+from heliograph.common import process_end
+from heliograph.lab.errors import BrokerGone
+from heliograph.lab.load.client_loop import ClientLoop, give_up
+from heliograph.lab.load.plan import Address, Group, Plan
+from heliograph.lab.load.protocols import client_groups
+from heliograph.lab.machine import HOST, on_core, work_folder
+from heliograph.lab.probes.broker_meter import Meter, Reading, before_start
+from heliograph.lab.probes.process_probe import descendants
+from heliograph.lab.targets.requirements import Demand, Door, Layout, Way
+from heliograph.lab.targets.target import Listener, Setup, Statistics, Target, make_certificate
+
+START_SECONDS = 120.0  # a broker may have a million messages to recover before it listens
+STOP_SECONDS = 5.0
+SAVE_SECONDS = 120.0  # for a broker that saves its messages only now
+
+
+_STAY = 3600.0  # seconds: longer than anybody waits
+
+_PORTS = (10_000, 32_000)
+"""Below those that Linux chooses from by itself."""
+
+
+@dataclass(frozen=True)
+class Restart:
+    """A broker that has been ended and started again with the same data."""
+
+    spent: Reading  # from the start of the new process until it has accepted a client
+    meter: Meter  # of the new process
+
+
+class Broker:
+    """A broker with a directory and a port of its own, which can be ended and started again."""
+
+    def __init__(self, target: Target, setup: Setup, core: int | None) -> None:
+        self.setup = setup
+        self.data = setup.data
+        self.doors = target.doors(setup)
+        first = setup.listeners[0]
+        self.address = Address(first.port, ca_file=str(setup.certificate.cert) if first.encrypted else None)
+        self._target = target
+        self._core = core
+        self._log = setup.directory / "log"
+        self._command = target.command(setup)
+        self._environment = source_environment() | target.environment(setup)
+        self._process = self._start()
+
+    @property
+    def pid(self) -> int:
+        """Of the process that runs now."""
+        return self._process.pid
+
+    @property
+    def meter(self) -> Meter:
+        """For the process that runs now."""
+        return Meter(self.pid)
+
+    def pids(self) -> list[int]:
+        """Of all its processes that run now."""
+        return [self.pid, *descendants(self.pid)]
+
+    def statistics(self) -> Statistics | None:
+        """Where its own figures can be read, if it was started with a port for them."""
+        return self._target.statistics(self.setup)
+
+    def restart(self) -> Restart:
+        """End it in the way that its kind calls for, start it again, and see how long that takes."""
+        self._end(self._target.last_signal, SAVE_SECONDS)
+        before = before_start()
+        self._process = self._start()
+        # The kernel may take a connection early; an answer comes from a broker that is ready.
+        self._await_answer()
+        return Restart(self.meter.read().since(before), self.meter)
+
+    def _await_answer(self) -> None:
+        """Connect a client of AMQP to each queue manager, or else one of MQTT."""
+        doors = self.doors or (Door(self.address),)
+        groups = tuple(
+            Group(
+                f"after-restart-{number}",
+                "connect",
+                1,
+                protocol="amqp" if self.doors else "mqtt311",
+                transport="tls" if door.address.ca_file else "tcp",
+                door=str(number),
+                stay=_STAY,
+                user=door.user,
+                password=door.password,
+            )
+            for number, door in enumerate(doors)
+        )
+        loop = ClientLoop(give_up)
+        try:
+            addresses = {str(number): door.address for number, door in enumerate(doors)}
+            loop.connect(*client_groups(Plan(groups, 1.0), addresses, loop.poller))
+        finally:
+            loop.close()
+
+    def stop(self) -> None:
+        """End it in good order if it can."""
+        self._end(self._target.stop_signal, STOP_SECONDS)
+
+    def _end(self, last: signal.Signals, patience: float) -> None:
+        """End it by this signal, and whatever it has started and left behind."""
+        children = [] if self._process.poll() is not None else psutil.Process(self.pid).children(recursive=True)
+        self._process.send_signal(last)
+        process_end.end(self._process, patience, ask=False)
+        for child in children:
+            with suppress(psutil.NoSuchProcess):
+                child.kill()
+        psutil.wait_procs(children, STOP_SECONDS)
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        with self._log.open("ab") as log, on_core(self._core):  # inherited, so that it holds for every thread
+            process = subprocess.Popen(
+                self._command, stdout=log, stderr=log, cwd=self._log.parent, env=self._environment
+            )
+        try:
+            self._await_listeners(process)
+        except BaseException:
+            self._process = process
+            self._end(signal.SIGKILL, STOP_SECONDS)
+            raise
+        return process
+
+    def _await_listeners(self, process: subprocess.Popen[bytes]) -> None:
+        end = time.monotonic() + START_SECONDS
+        ports = [listener.port for listener in self.setup.listeners] + [door.address.port for door in self.doors]
+        for port in dict.fromkeys(ports):
+            while not _listens(port):
+                if process.poll() is not None:
+                    last = self._log.read_text(errors="replace").strip().rpartition("\n")[2]
+                    raise BrokerGone(f"it ended with status {process.returncode}, saying: {last}")
+                if time.monotonic() > end:
+                    raise BrokerGone(f"nothing listened on port {port} within {START_SECONDS:.0f} s")
+                time.sleep(0.01)
+
+
+def _listens(port: int) -> bool:
+    try:
+        socket.create_connection((HOST, port), timeout=1).close()
+    except OSError:
+        return False
+    return True
+
+
+@contextmanager
+def running(
+    target: Target,
+    core: int | None,
+    *,
+    tls: bool = False,
+    durable: bool = False,
+    amqp: bool = False,
+    layout: Layout | None = None,
+) -> Iterator[Broker]:
+    """Start this broker with one listener and an empty data folder, and stop it afterwards."""
+    way = Way("amqp" if amqp else "mqtt", "tls" if tls else "tcp")
+    wanted = Demand((way,), durable, layout or Layout())
+    with serving(target, core, wanted) as broker:
+        yield broker
+
+
+@contextmanager
+def serving(target: Target, core: int | None, wanted: Demand, *, pages: bool = False) -> Iterator[Broker]:
+    """Start this broker with an empty data folder, and stop it afterwards; with `pages` it can tell its statistics."""
+    with tempfile.TemporaryDirectory(prefix="helio-bench-", dir=work_folder()) as name:
+        directory = Path(name)
+        ways, managers = wanted.ways, wanted.layout.managers
+        page, *ports = _free_ports(1 + len(ways) + managers + 2)
+        listeners = tuple(Listener(port, *way) for port, way in zip(ports, ways, strict=False))
+        setup = Setup(
+            directory,
+            listeners,
+            make_certificate(directory) if any(one.encrypted for one in listeners) else None,
+            wanted.durable,
+            wanted.layout,
+            spare_ports=tuple(ports[len(ways) :]),
+            max_messages=wanted.max_messages,
+            max_message_size=wanted.max_message_size,
+            pages=page if pages else 0,
+        )
+        setup.data.mkdir()
+        broker = Broker(target, setup, core)
+        try:
+            yield broker
+        finally:
+            broker.stop()
+
+
+def source_environment() -> dict[str, str]:
+    """Ours must be the code that measures, not another copy that is installed: a relative PYTHONPATH would not do."""
+    paths = [str(Path(heliograph.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+    return os.environ | {"PYTHONPATH": os.pathsep.join(path for path in paths if path)}
+
+
+def _free_ports(count: int) -> list[int]:
+    """Different ones that nobody listens on, and that the kernel gives to nobody who lets it choose.
+
+    A port that the kernel chose may be somebody else's by the time the broker listens on it.
+    """
+    with ExitStack() as stack:
+        found: list[int] = []
+        while len(found) < count:
+            probe = stack.enter_context(socket.socket())
+            with suppress(OSError):
+                probe.bind((HOST, random.randrange(*_PORTS)))
+                found.append(probe.getsockname()[1])
+        return found

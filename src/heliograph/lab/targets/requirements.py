@@ -1,0 +1,98 @@
+"""What a load requires of a broker: listeners, queue managers and queues, limits; derived from its plan."""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from heliograph.lab.load.plan import Address, Group, Plan
+
+
+@dataclass(frozen=True)
+class Binding:
+    """A queue that gets what is published on a topic."""
+
+    topic: str
+    queue: str
+
+
+@dataclass(frozen=True)
+class Layout:
+    """So many queue managers, each with these queues."""
+
+    managers: int = 1
+    queues: tuple[str, ...] = ()
+    bindings: tuple[Binding, ...] = ()
+
+    def topics(self, queue: str) -> list[str]:
+        """Those whose messages go into this queue."""
+        return [binding.topic for binding in self.bindings if binding.queue == queue]
+
+
+@dataclass(frozen=True)
+class Door:
+    """Where and as whom an AMQP client comes in to one queue manager."""
+
+    address: Address
+    user: str = ""  # nobody in particular
+    password: str = ""
+    transactions: bool = True
+
+
+class Way(NamedTuple):
+    """How clients come in."""
+
+    protocol: str  # mqtt or amqp
+    transport: str  # tcp, tls, ws or wss
+
+    @property
+    def door(self) -> str:
+        """How the address is called, unless it is that of a queue manager."""
+        return f"{self.protocol}-{self.transport}"
+
+
+@dataclass(frozen=True)
+class Demand:
+    """Listeners, queues and limits; whatever is not said may be as the system likes."""
+
+    ways: tuple[Way, ...]
+    durable: bool = False  # whether what is stored is to survive
+    layout: Layout = field(default_factory=Layout)
+    max_messages: int | None = None
+    max_message_size: int | None = None
+    cpus: int | None = None  # processors that it may use
+
+
+def ways_of(plan: Plan) -> tuple[Way, ...]:
+    """The ways that the clients of a plan come in by."""
+    found = {Way("amqp" if group.protocol == "amqp" else "mqtt", group.transport) for group in plan.groups}
+    return tuple(sorted(found))
+
+
+def stores(plan: Plan) -> bool:
+    """Whether messages of this plan are to be kept beyond a connection."""
+    return any(group.durable or group.persistent for group in plan.groups)
+
+
+def needs_of(plan: Plan) -> frozenset[str]:
+    """What a system must know for this plan, beyond what its scenario says."""
+    found = {need for group in plan.groups for need in _needs(group)}
+    transports = {way.transport for way in ways_of(plan) if way.protocol == "mqtt"}
+    return frozenset(found | ({"mqtt-tcp-and-tls"} if {"tcp", "tls"} <= transports else set()))
+
+
+def _needs(group: Group) -> set[str]:
+    found = {"amqp"} if group.protocol == "amqp" else {"mqtt"}
+    if group.protocol == "mqtt5":
+        found.add("mqtt5")
+    if group.protocol != "amqp" and group.qos == 2:
+        found.add("qos2")
+    if group.transport in {"tls", "wss"}:
+        found.add("tls")
+    if group.transport in {"ws", "wss"}:
+        found.add("websocket")
+    if group.shared:
+        found.add("shared")
+    if group.transaction:
+        found.add("transactions")
+    if group.selector:
+        found.add("selectors")
+    return found
