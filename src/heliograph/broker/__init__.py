@@ -1,22 +1,40 @@
-"""What happens to a message: topics, subscriptions, sessions, windows, policies. No sockets, no clock of its own."""
+"""What happens to a message: topics, subscriptions, sessions, queues, streams. No sockets, no processes, no clock.
+
+Begin with `Broker`: one topic space, and all who use it. `MqttConnection` and `AmqpConnection` are conversations with
+one client each: bytes go in by `receive`, and what is to be sent piles up in an `Outlet`. A turn (`storage/turn.py`) is
+one round of the server; when it ends, what clients have sent has its effects, and what they are told is held back
+until it is safe in the log. With a `Store` a broker takes up where the last one left off.
+
+The folders are layers, each of which knows only those below it:
+
+    amqp, mqtt       conversations with clients
+    administration   what operators see and change
+    broker           puts all together; session_recovery brings it back after a restart
+    delivery         how messages get to MQTT subscriptions
+    routing          who gets the messages of a topic
+    queues           where messages wait until somebody gets them
+    storage          what is durable, when it is written, and when it is safe
+    sessions         what is known of MQTT clients
+    core             what all of it stands on
+
+Names are imported when they are asked for: a command that needs the attributes of a queue does not load the broker.
+"""
 
 from typing import TYPE_CHECKING
 
 from heliograph.common.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from heliograph.broker.administration.description import figures
+    from heliograph.broker.administration.management import figures
     from heliograph.broker.administration.sys_topics import SysTopics
     from heliograph.broker.amqp.connection import AmqpConnection
     from heliograph.broker.amqp.host import Elsewhere, Host
     from heliograph.broker.broker import Broker
-    from heliograph.broker.core.authentication import Gate, Verdict
-    from heliograph.broker.core.conversation import Conversation
+    from heliograph.broker.core.interfaces import Conversation, Gate, Verdict
     from heliograph.broker.core.limits import Limits
     from heliograph.broker.core.memory import Hold
-    from heliograph.broker.core.names import filter_mistake, is_plain_name, plain_name_mistake
+    from heliograph.broker.core.names import filter_mistake, is_plain_name, plain_name_mistake, random_name
     from heliograph.broker.core.outlet import Outlet
-    from heliograph.broker.core.portions import Portions
     from heliograph.broker.core.queue_definition import (
         DEAD_LETTER_QUEUE,
         TEMPORARY_MODEL,
@@ -24,8 +42,7 @@ if TYPE_CHECKING:
         QueueDefinition,
         name_mistake,
     )
-    from heliograph.broker.core.random_names import random_name
-    from heliograph.broker.core.slices import SLICE, Steps
+    from heliograph.broker.core.slices import SLICE, Portions, Steps
     from heliograph.broker.core.timers import Clock
     from heliograph.broker.mqtt.connection import MqttConnection
     from heliograph.broker.queues.queues import SYSTEM
@@ -33,6 +50,7 @@ if TYPE_CHECKING:
     from heliograph.broker.sessions.buffer import Buffer
     from heliograph.broker.sessions.session import ShareGroup, Subscription
     from heliograph.broker.sessions.spool import Spool
+    from heliograph.broker.storage import offline_sessions, record_kinds
     from heliograph.broker.storage.log_contents import LogContents, UnknownKind
     from heliograph.broker.storage.queue_records import DELIVERIES_ROW
     from heliograph.broker.storage.set_aside import SetAside, SetAsides
@@ -42,33 +60,32 @@ if TYPE_CHECKING:
 __getattr__ = lazy_names(
     __name__,
     {
+        "administration.management": "figures",
+        "administration.sys_topics": "SysTopics",
         "amqp.connection": "AmqpConnection",
         "amqp.host": "Elsewhere Host",
-        "core.authentication": "Gate Verdict",
         "broker": "Broker",
-        "core.conversation": "Conversation",
+        "core.interfaces": "Conversation Gate Verdict",
         "core.limits": "Limits",
         "core.memory": "Hold",
-        "core.names": "filter_mistake is_plain_name plain_name_mistake",
+        "core.names": "filter_mistake is_plain_name plain_name_mistake random_name",
         "core.outlet": "Outlet",
-        "core.portions": "Portions",
-        "core.random_names": "random_name",
-        "storage.set_aside": "SetAside SetAsides",
-        "core.slices": "SLICE Steps",
+        "core.queue_definition": "DEAD_LETTER_QUEUE TEMPORARY_MODEL Kind QueueDefinition name_mistake",
+        "core.slices": "SLICE Portions Steps",
         "core.timers": "Clock",
-        "storage.store": "Store",
-        "storage.streams": "StreamConflict StreamKept StreamOptions TooManyStreams options_of",
-        "sessions.session": "ShareGroup Subscription",
-        "administration.sys_topics": "SysTopics",
-        "sessions.buffer": "Buffer",
-        "sessions.spool": "Spool",
         "mqtt.connection": "MqttConnection",
-        "core.queue_definition": "DEAD_LETTER_QUEUE Kind QueueDefinition TEMPORARY_MODEL name_mistake",
-        "administration.description": "figures",
-        "storage.queue_records": "DELIVERIES_ROW",
         "queues.queues": "SYSTEM",
         "queues.refusal": "NOT_ALLOWED NOT_FOUND Refused",
+        "sessions.buffer": "Buffer",
+        "sessions.session": "ShareGroup Subscription",
+        "sessions.spool": "Spool",
         "storage.log_contents": "LogContents UnknownKind",
+        "storage.offline_sessions": "offline_sessions",
+        "storage.queue_records": "DELIVERIES_ROW",
+        "storage.record_kinds": "record_kinds",
+        "storage.set_aside": "SetAside SetAsides",
+        "storage.store": "Store",
+        "storage.streams": "StreamConflict StreamKept StreamOptions TooManyStreams options_of",
     },
 )
 
@@ -115,7 +132,9 @@ __all__ = [
     "filter_mistake",
     "is_plain_name",
     "name_mistake",
+    "offline_sessions",
     "options_of",
     "plain_name_mistake",
     "random_name",
+    "record_kinds",
 ]

@@ -7,16 +7,14 @@ the server empties. Whoever calls a method that may have produced output looks a
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 
-from heliograph.broker.core.journal import Journal, NoJournal
+from heliograph.broker.core.interfaces import Journal, NoJournal, Pipelines, QueueManagers
 from heliograph.broker.core.limits import Limits, Pace
 from heliograph.broker.core.outlet import Outlet
-from heliograph.broker.core.processes import Pipelines, QueueManagers
-from heliograph.broker.core.published import Published
 from heliograph.broker.core.queue_definition import QueueDefinition
 from heliograph.broker.core.retained import Retained
 from heliograph.broker.core.services import Services
 from heliograph.broker.core.slices import ENOUGH, Steps
-from heliograph.broker.core.span import Span, carried_properties, message
+from heliograph.broker.core.span import Published, Span, carried_properties, message
 from heliograph.broker.delivery.answers import Answers
 from heliograph.broker.delivery.batching import Gatherings
 from heliograph.broker.delivery.delivery import Delivery

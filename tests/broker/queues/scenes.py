@@ -6,10 +6,10 @@ import shutil
 from heliograph.amqp.messages.message import Message, Value, decode_message, encode_message
 from heliograph.broker.broker import Broker
 from heliograph.broker.core.limits import Limits
+from heliograph.broker.core.names import random_name
 from heliograph.broker.core.queue_definition import QueueDefinition
-from heliograph.broker.core.random_names import random_name
 from heliograph.broker.core.timers import Clock
-from heliograph.broker.queues.outcome import ACCEPTED
+from heliograph.broker.queues.consumer import ACCEPTED
 from heliograph.broker.storage.store import Store
 from heliograph.log.log import LogOptions
 from heliograph.log.segment import read_segment, segment_files

@@ -4,7 +4,7 @@ import pytest
 
 from broker.queues.scenes import message
 from heliograph.broker.core.queue_definition import DEAD_LETTER_QUEUE, TEMPORARY_MODEL, Kind, Order, QueueDefinition
-from heliograph.broker.queues.outcome import ACCEPTED, RELEASED
+from heliograph.broker.queues.consumer import ACCEPTED, RELEASED
 from heliograph.broker.queues.refusal import NoSuchQueue, Refused
 from heliograph.errors import Problem
 

@@ -5,8 +5,8 @@ import pytest
 from broker.queues.scenes import message, persistent, text_of
 from heliograph.amqp.messages.message import decode_message
 from heliograph.broker.core.queue_definition import DEAD_LETTER_QUEUE, QueueDefinition
+from heliograph.broker.queues.consumer import FAILED, rejected
 from heliograph.broker.queues.dead_letters import redrive
-from heliograph.broker.queues.outcome import FAILED, rejected
 
 
 def fail(scene, queue, outcome=FAILED):

@@ -8,7 +8,7 @@ from broker.queues.scenes import Consumer, texts
 from broker.queues.test_restarts import fail
 from heliograph.broker.core.slices import SLICE
 from heliograph.broker.queues import loading
-from heliograph.broker.queues.outcome import ACCEPTED
+from heliograph.broker.queues.consumer import ACCEPTED
 
 MANY = 3000
 

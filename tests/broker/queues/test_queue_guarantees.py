@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
 from broker.queues.scenes import Consumer, Scene, message, text_of
 from heliograph.broker.core.queue_definition import DEAD_LETTER_QUEUE, Order
-from heliograph.broker.queues.outcome import ACCEPTED, FAILED, RELEASED, rejected
+from heliograph.broker.queues.consumer import ACCEPTED, FAILED, RELEASED, rejected
 
 QUEUES = {
     "FIFO": {"order": Order.FIFO},

@@ -5,7 +5,7 @@ import pytest
 from broker.queues.scenes import Consumer, message, persistent, texts
 from heliograph.broker.core.outlet import Outlet
 from heliograph.broker.core.queue_definition import DEAD_LETTER_QUEUE
-from heliograph.broker.queues.outcome import ACCEPTED, rejected
+from heliograph.broker.queues.consumer import ACCEPTED, rejected
 from heliograph.log import message_log as ledger
 
 

@@ -6,7 +6,7 @@ from broker.queues.scenes import Consumer, persistent, text_of
 from heliograph.amqp.messages.message import decode_message
 from heliograph.broker.core.queue_definition import DEAD_LETTER_QUEUE, Kind, QueueDefinition
 from heliograph.broker.queues import loading
-from heliograph.broker.queues.outcome import ACCEPTED, FAILED
+from heliograph.broker.queues.consumer import ACCEPTED, FAILED
 from heliograph.broker.queues.queue_storage import Shelf
 from heliograph.broker.queues.refusal import NoSuchQueue
 from heliograph.errors import Problem

@@ -7,7 +7,7 @@ import pytest
 
 from heliograph.broker.queues.message_view import MessageView
 from heliograph.broker.queues.selectors import selector as selector_module
-from heliograph.broker.queues.selectors.selector import Selector, selector_for
+from heliograph.broker.queues.selectors.compiling import Selector, selector_for
 from heliograph.broker.queues.selectors.tokens import SelectorError
 
 

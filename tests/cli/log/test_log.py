@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from broker.queues.scenes import Scene
-from heliograph.broker.queues.outcome import FAILED
+from heliograph.broker.queues.consumer import FAILED
 from heliograph.broker.storage import record_kinds as facts
 from heliograph.cli.main import main
 from heliograph.log import log_kinds

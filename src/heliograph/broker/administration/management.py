@@ -6,17 +6,18 @@ body is what was asked for. Otherwise `status` says whose mistake it was, in the
 with the text of the `error`. Times are in seconds.
 """
 
+import dataclasses
 from collections.abc import Callable, Generator, Mapping
+from operator import attrgetter
 from typing import Any
 
 from heliograph import __version__
 from heliograph.amqp.messages import Message, Value
-from heliograph.broker.administration import subscriptions
-from heliograph.broker.administration.description import describe, is_meant
 from heliograph.broker.broker import Broker
-from heliograph.broker.core.processes import Pipelines, QueueManagers
+from heliograph.broker.core.interfaces import Pipelines, QueueManagers
 from heliograph.broker.core.queue_definition import Kind, QueueDefinition
 from heliograph.broker.queues import dead_letters
+from heliograph.broker.queues.binding import Binding
 from heliograph.broker.queues.refusal import NOT_ALLOWED, NOT_FOUND, PRECONDITION, NoSuchQueue, Refused
 from heliograph.errors import Problem
 from heliograph.objects import read, shown, to_values
@@ -29,8 +30,29 @@ _CHANGES = {
 }
 
 _PURGED_AT_ONCE = 500
+_LONGEST_NAME = 255
 
 Arguments = Mapping[str, Any]
+
+
+def describe(broker: Broker, definition: QueueDefinition) -> dict[str, Any]:
+    """All there is to say of a queue, an alias or a model; a queue with messages has figures too."""
+    found = to_values(definition)
+    if definition.kind is Kind.LOCAL:
+        queue = broker.queues.find(definition.name)
+        found["topics"] = [binding.filter for binding in broker.bindings.of(queue)]
+        found |= figures(broker, definition.name)
+    return found
+
+
+def figures(broker: Broker, name: str) -> dict[str, Any]:
+    """What is counted of a queue that has messages."""
+    return dataclasses.asdict(broker.queues.find(name).statistics())
+
+
+def is_meant(name: str, pattern: str) -> bool:
+    """Whether a pattern means this name: the name itself, or what it begins with and then a star."""
+    return name.startswith(pattern[:-1]) if pattern.endswith("*") else name == pattern
 
 
 def carry_out(broker: Broker, request: Message) -> Generator[bool | None, None, Message]:
@@ -201,20 +223,72 @@ def _redrive(broker: Broker, arguments: Arguments) -> Generator[bool | None, Non
     return {"name": queue.name, "moved": done.moved, "left": dict(done.left)}
 
 
-# Subscriptions
+# Subscriptions that an administrator has made: bindings with a name, which stay until somebody deletes them
+
+
+def _listed(broker: Broker, pattern: str) -> Generator[None, None, list[dict[str, Any]]]:
+    """Those that a pattern means, by name; in short steps, for there may be many."""
+    found = []
+    for binding in sorted(broker.bindings.named(), key=attrgetter("name")):
+        if is_meant(binding.name, pattern):
+            found.append(_described(binding))
+        yield None
+    return found
+
+
+def _define_subscription(
+    broker: Broker, name: str, topic: str, queue: str, selector: str, *, replace: bool
+) -> dict[str, Any]:
+    """From now on the messages of a topic filter go to a queue; Refused or a Problem says why not."""
+    if not name or not topic or not queue:
+        raise Problem("expected the name of a subscription, its topic and its queue, found none of one of them")
+    if len(name) > _LONGEST_NAME or not name.isprintable():
+        raise Problem(f"expected a name of up to {_LONGEST_NAME} printable characters, found {name[:60]!r}")
+    target = broker.queues.find(queue)
+    if target.definition.internal or target.definition.temporary:
+        raise Refused(NOT_ALLOWED, f"queue {queue} belongs to a client")
+    there = _find_subscription(broker, name)
+    if there is not None and not replace:
+        raise Refused(PRECONDITION, f"there is a subscription {name} already")
+    for other in broker.bindings.of(target):
+        if other.filter == topic and other is not there:
+            raise Refused(PRECONDITION, f"queue {queue} gets the messages of {topic} already")
+    if there is not None and (there.queue, there.filter) != (target, topic):
+        broker.bindings.check(topic, selector)
+        broker.bindings.unbind(there.filter, there.queue)
+    broker.bindings.bind(topic, target, selector=selector, name=name)
+    return {"name": name, "replaced": there is not None}
+
+
+def _delete_subscription(broker: Broker, name: str) -> dict[str, Any]:
+    """Its queue gets nothing more of it, and keeps what it has."""
+    there = _find_subscription(broker, name)
+    if there is None:
+        raise Refused(NOT_FOUND, f"there is no subscription {name}")
+    broker.bindings.unbind(there.filter, there.queue)
+    return {"name": name}
+
+
+def _find_subscription(broker: Broker, name: str) -> Binding | None:
+    return next((binding for binding in broker.bindings.named() if binding.name == name), None)
+
+
+def _described(binding: Binding) -> dict[str, Any]:
+    selector = binding.selector.text if binding.selector else ""
+    return {"name": binding.name, "topic": binding.filter, "queue": binding.queue.name, "selector": selector}
 
 
 def _subscription_list(broker: Broker, arguments: Arguments) -> Generator[None, None, list[dict[str, Any]]]:
-    return subscriptions.listed(broker, arguments.get("pattern", "*"))
+    return _listed(broker, arguments.get("pattern", "*"))
 
 
 def _subscription_define(broker: Broker, arguments: Arguments) -> dict[str, Any]:
     name, topic, queue, selector = (arguments.get(key, "") for key in ("name", "topic", "queue", "selector"))
-    return subscriptions.define(broker, name, topic, queue, selector, replace=arguments.get("replace", False))
+    return _define_subscription(broker, name, topic, queue, selector, replace=arguments.get("replace", False))
 
 
 def _subscription_delete(broker: Broker, arguments: Arguments) -> dict[str, Any]:
-    return subscriptions.delete(broker, _name(arguments))
+    return _delete_subscription(broker, _name(arguments))
 
 
 # Queue managers

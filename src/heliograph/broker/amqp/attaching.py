@@ -22,9 +22,8 @@ from heliograph.broker.amqp.filters import read_filters
 from heliograph.broker.amqp.incoming import Incoming
 from heliograph.broker.amqp.outgoing import Outgoing, consume, offered
 from heliograph.broker.amqp.peer import AmqpPeer
-from heliograph.broker.amqp.putting import Place
 from heliograph.broker.amqp.states import error_of
-from heliograph.broker.amqp.targets import Relay, find_place, find_queue
+from heliograph.broker.amqp.targets import Place, Relay, find_place, find_queue
 from heliograph.broker.amqp.topics import Topic
 from heliograph.broker.core.queue_definition import LONGEST_MESSAGE
 from heliograph.broker.queues.queue import Queue

@@ -32,16 +32,14 @@ from heliograph.amqp import (
 )
 from heliograph.amqp import Connection as Engine
 from heliograph.broker.amqp.attaching import attach
-from heliograph.broker.amqp.host import Host
-from heliograph.broker.amqp.opening import ESTABLISHMENT_FAILED, cost_of, error_in_open
+from heliograph.broker.amqp.host import ESTABLISHMENT_FAILED, Host, cost_of, error_in_open
 from heliograph.broker.amqp.outgoing import Outgoing
 from heliograph.broker.amqp.peer import ROOM, AmqpPeer
 from heliograph.broker.amqp.states import Departure
-from heliograph.broker.core.authentication import Gate
+from heliograph.broker.core.interfaces import Gate
 from heliograph.broker.core.memory import Hold
 from heliograph.broker.core.outlet import Outlet
-from heliograph.broker.core.portions import Portions
-from heliograph.broker.core.slices import SLICE, Steps
+from heliograph.broker.core.slices import SLICE, Portions, Steps
 from heliograph.broker.core.timers import Timer
 from heliograph.broker.queues.refusal import Put, PutSteps
 from heliograph.mqtt import Reason

@@ -4,9 +4,9 @@ from typing import Any, NamedTuple
 
 from heliograph.amqp import Described
 from heliograph.broker.queues.consumer import Selector
+from heliograph.broker.queues.selectors.compiling import selector_for
 from heliograph.broker.queues.selectors.expressions import Comparison, Identifier, Literal
 from heliograph.broker.queues.selectors.parsing import parse
-from heliograph.broker.queues.selectors.selector import selector_for
 from heliograph.errors import Problem
 
 SELECTOR_CODE = 0x0000468C00000004

@@ -5,8 +5,8 @@ from itertools import groupby
 
 from heliograph.amqp import Delivery, DeliveryState, Receiver, TransactionalState
 from heliograph.broker.amqp.peer import AmqpPeer
-from heliograph.broker.amqp.putting import Place, put_run
 from heliograph.broker.amqp.states import TAKEN, Departure, rejection
+from heliograph.broker.amqp.targets import Place, put_run
 from heliograph.broker.amqp.transactions import unknown_transaction
 from heliograph.broker.queues.refusal import Put
 from heliograph.broker.queues.unit_of_work import Work

@@ -9,9 +9,8 @@ from heliograph.broker.amqp.peer import AmqpPeer
 from heliograph.broker.amqp.states import Departure, error_of, outcome_of
 from heliograph.broker.amqp.subscription_names import NamedSubscription
 from heliograph.broker.core.slices import Steps
-from heliograph.broker.queues.consumer import Selector
+from heliograph.broker.queues.consumer import ACCEPTED, LOST, RELEASED, Outcome, Selector, rejected
 from heliograph.broker.queues.entry import Entry
-from heliograph.broker.queues.outcome import ACCEPTED, LOST, RELEASED, Outcome, rejected
 from heliograph.broker.queues.queue import Queue
 from heliograph.broker.queues.refusal import Refusal, Refused
 

@@ -3,7 +3,7 @@
 from enum import Enum, auto
 
 from heliograph.amqp import Accepted, DeliveryState, Error, Modified, Rejected, Released
-from heliograph.broker.queues.outcome import ACCEPTED, FAILED, RELEASED, Outcome, rejected
+from heliograph.broker.queues.consumer import ACCEPTED, FAILED, RELEASED, Outcome, rejected
 from heliograph.broker.queues.refusal import Refusal
 
 TAKEN = Accepted()

@@ -2,7 +2,7 @@
 
 from heliograph.amqp import Error, Rejected, conditions
 from heliograph.broker.core.memory import Account
-from heliograph.broker.queues.outcome import LOST
+from heliograph.broker.queues.consumer import LOST
 from heliograph.broker.queues.queues import Queues
 from heliograph.broker.queues.unit_of_work import Work
 

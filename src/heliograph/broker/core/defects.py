@@ -5,7 +5,7 @@ safe, when a timer is due. A defect that shows there must not end the service fo
 work was done is cut off; it has heard nothing of what was not done, and can try again.
 """
 
-from heliograph.broker.core.journal import Journal
+from heliograph.broker.core.interfaces import Journal
 from heliograph.broker.core.outlet import Outlet
 from heliograph.broker.core.statistics import Statistics
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from heliograph.broker.core.defects import Defects
-from heliograph.broker.core.journal import Journal
+from heliograph.broker.core.interfaces import Journal
 from heliograph.broker.core.limits import Limits
 from heliograph.broker.core.memory import Budget
 from heliograph.broker.core.slices import Slices

@@ -3,9 +3,10 @@
 import struct
 from copy import copy
 from math import ceil
+from typing import NamedTuple
 
 from heliograph.broker.core.memory import Account, Hold
-from heliograph.mqtt import ID_BYTES, Properties, decode_varint, encode_properties, encode_varint, write_ids
+from heliograph.mqtt import ID_BYTES, Properties, Reason, decode_varint, encode_properties, encode_varint, write_ids
 
 _EXPIRY_ID = 0x02
 _COST = 500
@@ -221,3 +222,16 @@ def message(
         expires=expires,
         from_store=from_store,
     )
+
+
+class Published(NamedTuple):
+    """The answer of everything that publishes."""
+
+    reason: Reason
+    """What to tell a publisher that wants to know ..."""
+    taken: int
+    """... which is true of so many messages, from the front. Those behind them found no room."""
+    stored: int = 0
+    """How many messages, from the front, are in the log for MQTT, with the identifiers that they came with."""
+    put: bool = False
+    """Whether a queue keeps some of them in the log."""

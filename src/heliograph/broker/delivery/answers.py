@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import cast
 
 from heliograph.broker.core.outlet import Outlet
-from heliograph.broker.core.published import Published
+from heliograph.broker.core.span import Published
 from heliograph.broker.routing.routes import Publisher
 from heliograph.broker.storage.store import Store
 from heliograph.broker.storage.turn import Turn

@@ -1,18 +1,18 @@
 """What clients publish in a turn, gathered into runs for the same receivers: see rules 3 to 7 of `turn`."""
 
-from collections.abc import Callable, Iterable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from itertools import groupby
 from operator import itemgetter
 
 from heliograph.broker.core.mixed_span import MixedSpan, single_span
-from heliograph.broker.core.published import Published
 from heliograph.broker.core.services import Services
-from heliograph.broker.core.span import Span
+from heliograph.broker.core.span import Published, Span
 from heliograph.broker.delivery.answers import Answers
-from heliograph.broker.delivery.publishing_rules import as_a_whole, not_at_present, note_taken
 from heliograph.broker.routing.routes import Gathering, Publisher, Route, RouteTable
 from heliograph.broker.sessions.session import Session
+from heliograph.broker.storage import record_kinds as facts
+from heliograph.broker.storage.record_kinds import Move
 from heliograph.broker.storage.store import Store
 from heliograph.broker.storage.turn import Turn
 from heliograph.log import topic_start
@@ -250,3 +250,28 @@ class Gatherings:
             session.forget_received(packet_id)
         elif at >= published.stored:
             note_taken(self._store, session, [packet_id], _NOT_STORED)
+
+
+_NOTHING = nullcontext()
+
+
+def not_at_present(store: Store | None, span: Span, route: Route) -> Published | None:
+    """What MQTT 5 clients are told while nothing can be stored. Older ones have no such answer: theirs waits."""
+    if span.version5 and span.qos and store is not None and store.trouble and route.needs_disk(span):
+        return Published(store.refusal, span.count)
+    return None
+
+
+def as_a_whole(turn: Turn, session: Session | None, route: Route) -> AbstractContextManager[None]:
+    """For QoS 2: queues store messages apart from their identifiers, but a crash must leave both, or none of them."""
+    if route.bound is None or session is None or not session.number:
+        return _NOTHING
+    return turn.together()
+
+
+def note_taken(store: Store | None, session: Session | None, ids: Sequence[int], published: Published) -> None:
+    """Identifiers of QoS 2 messages are remembered with the messages; those of messages that nobody stores, here."""
+    if store is None or session is None or not session.number:
+        return
+    for packet_id in ids[published.stored : published.taken]:
+        store.note_move(Move(facts.TAKEN, 2, packet_id, 1, session.number))

@@ -8,7 +8,7 @@ from enum import Enum
 from functools import partial
 
 from heliograph.broker.broker import Broker
-from heliograph.broker.core.authentication import Gate
+from heliograph.broker.core.interfaces import Gate
 from heliograph.broker.core.memory import Hold
 from heliograph.broker.core.outlet import Outlet
 from heliograph.broker.core.slices import SLICE, Steps

@@ -10,12 +10,10 @@ The price of a message is then a share of the price of its run.
 from typing import NamedTuple
 
 from heliograph.broker.broker import Broker
-from heliograph.broker.core.published import Published
 from heliograph.broker.core.slices import Steps
-from heliograph.broker.core.span import Span, carried_properties
+from heliograph.broker.core.span import Published, Span, carried_properties
 from heliograph.broker.core.topics import is_reserved
-from heliograph.broker.delivery.batching import LARGEST
-from heliograph.broker.delivery.publishing_rules import as_a_whole, not_at_present, note_taken
+from heliograph.broker.delivery.batching import LARGEST, as_a_whole, not_at_present, note_taken
 from heliograph.broker.mqtt.peer import MqttPeer
 from heliograph.broker.routing.routes import Route
 from heliograph.broker.sessions.identifier_set import IdentifierSet

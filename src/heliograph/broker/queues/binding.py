@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from heliograph.broker.core.memory import Hold
 from heliograph.broker.queues.message_view import MessageView
 from heliograph.broker.queues.queue import Queue
-from heliograph.broker.queues.selectors.selector import Selector
+from heliograph.broker.queues.selectors.compiling import Selector
 
 _COST = 1_000
 """Bytes of memory that a binding takes, its filter and selector aside."""

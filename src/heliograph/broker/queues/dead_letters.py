@@ -18,8 +18,8 @@ from heliograph.amqp.messages import (
 )
 from heliograph.broker.core.queue_definition import DEAD_LETTER_QUEUE as SERVER_DEAD_LETTER_QUEUE
 from heliograph.broker.queues.admission import admit
+from heliograph.broker.queues.consumer import ACCEPTED
 from heliograph.broker.queues.entry import NOT_PERSISTENT, NOT_STORED, WAITING, Entry, cost_of
-from heliograph.broker.queues.outcome import ACCEPTED
 from heliograph.broker.queues.queue import Queue
 from heliograph.broker.queues.refusal import NoSuchQueue, Refusal
 from heliograph.broker.queues.unit_of_work import LIMIT, Work

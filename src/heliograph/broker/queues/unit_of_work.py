@@ -6,9 +6,8 @@ from typing import Protocol
 
 from heliograph.broker.core.memory import Account
 from heliograph.broker.queues import refusal
-from heliograph.broker.queues.consumer import Consumer
+from heliograph.broker.queues.consumer import FAILED, Consumer, Outcome
 from heliograph.broker.queues.entry import IN_WORK, NOT_STORED, TAKEN, Entry
-from heliograph.broker.queues.outcome import FAILED, Outcome
 from heliograph.broker.queues.queue import Queue
 from heliograph.broker.queues.queue_writes import QueueWrites
 from heliograph.broker.queues.refusal import Refusal, Refused

@@ -18,7 +18,7 @@ from heliograph.broker.queues.message_view import MessageView
 from heliograph.broker.queues.queue import Queue
 from heliograph.broker.queues.queues import Queues
 from heliograph.broker.queues.refusal import STORED, TAKEN, Put, Refusal
-from heliograph.broker.queues.selectors.selector import Selector, selector_for
+from heliograph.broker.queues.selectors.compiling import Selector, selector_for
 from heliograph.broker.routing.routes import RouteTable
 from heliograph.errors import Problem
 from heliograph.objects import text_mistake

@@ -25,8 +25,8 @@ from typing import Any
 from heliograph.broker.core.defects import Defects
 from heliograph.broker.core.memory import Budget
 from heliograph.broker.core.mixed_span import MixedSpan
+from heliograph.broker.core.names import random_name
 from heliograph.broker.core.outlet import Outlet
-from heliograph.broker.core.random_names import random_name
 from heliograph.broker.core.retained import Retained
 from heliograph.broker.core.slices import Steps
 from heliograph.broker.core.span import Span

@@ -5,8 +5,8 @@ import json
 from typing import Any
 
 from heliograph.broker import DELIVERIES_ROW
-from heliograph.broker.storage import offline_sessions as away_facts
-from heliograph.broker.storage import record_kinds as facts
+from heliograph.broker import offline_sessions as away_facts
+from heliograph.broker import record_kinds as facts
 from heliograph.cli.shared.output import moment
 from heliograph.log import (
     AMQP_MESSAGES,
