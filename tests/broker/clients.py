@@ -52,7 +52,7 @@ def decode_all(data: bytes, version: int) -> list[Packet]:
     return found
 
 
-class OpenGate:
+class OpenAuthenticator:
     """Lets everybody in at once."""
 
     anonymous = True
@@ -102,13 +102,13 @@ class Scene:
             slices += 1
         return slices
 
-    def stranger(self, version=4, gate=None):
+    def stranger(self, version=4, authenticator=None):
         """A client that has a network connection, but has not sent CONNECT."""
-        return Client(self, version, gate or OpenGate())
+        return Client(self, version, authenticator or OpenAuthenticator())
 
-    def client(self, client_id="", version=5, *, clean=True, keep_alive=0, will=None, gate=None, **properties):
+    def client(self, client_id="", version=5, *, clean=True, keep_alive=0, will=None, authenticator=None, **properties):
         """A client that has sent CONNECT; its answer is in `connack`."""
-        client = self.stranger(version, gate)
+        client = self.stranger(version, authenticator)
         client.connect(client_id, clean=clean, keep_alive=keep_alive, will=will, **properties)
         return client
 
@@ -141,7 +141,7 @@ class DurableScene(Scene):
         if self._in_turn:
             return
         if self._held:
-            self.broker.gatherings.publish()
+            self.broker.batches.publish()
             return
         store = self.store
         while True:
@@ -195,12 +195,12 @@ class DurableScene(Scene):
 class Client:
     """One end of a connection; the broker has the other."""
 
-    def __init__(self, scene, version, gate):
+    def __init__(self, scene, version, authenticator):
         self.scene = scene
         self.broker = scene.broker
         self.version = version
         self.outlet = Outlet()
-        self.connection = MqttConnection(scene.broker, self.outlet, gate)
+        self.connection = MqttConnection(scene.broker, self.outlet, authenticator)
         self.connack = None
         self._inbox = []
         self._next_id = 1

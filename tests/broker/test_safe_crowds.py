@@ -31,7 +31,7 @@ def becomes_safe(scene):
 
 def served(crowd):
     """How many have as much as they can take."""
-    return sum(client.connection.session.room() == 0 for client in crowd)
+    return sum(client.connection.session.window_room() == 0 for client in crowd)
 
 
 def publish_more_than_they_can_take(scene):

@@ -10,7 +10,7 @@ from broker.clients import START, Scene
 from heliograph.broker.broker import Broker
 from heliograph.broker.core.limits import Limits
 from heliograph.broker.core.timers import Clock
-from heliograph.broker.storage import record_kinds as facts
+from heliograph.broker.storage import record_kinds
 from heliograph.broker.storage.store import Store
 from heliograph.broker.storage.streams import StreamOptions
 from heliograph.errors import Problem
@@ -45,7 +45,7 @@ class DurableScene(Scene):
 
     def turn_ends(self):
         """What was sent is published. Nothing is safe before `settle`."""
-        self.broker.gatherings.publish()
+        self.broker.batches.publish()
 
     def settle(self):
         """All that was sent is safe, and readers can see it."""
@@ -366,7 +366,7 @@ def test_a_stream_of_an_older_log_gets_an_identity_that_stays(tmp_path):
     scene = DurableScene(tmp_path, ALL)
     stream = scene.store.streams.by_name["all"]
     stream.identity = ""
-    scene.store._note(facts.STREAM, stream.fact())
+    scene.store._note(record_kinds.STREAM, stream.fact())
     scene.restart(ALL)
     there = identity_of(scene)
     assert there
@@ -381,11 +381,11 @@ def test_streams_that_come_and_go_during_a_checkpoint(start):
     scene = start(ALL)
     for name in ("b", "c", "d"):
         scene.store.make_stream(StreamOptions(name, f"{name}/#"))
-    facts_written = scene.store._all_facts()
+    facts_written = scene.store._all_records()
     next(facts_written)
     new, _ = scene.store.make_stream(StreamOptions("e", "e/#"))
     scene.store.delete_stream("c", purge=False)
-    told = [json.loads(body)["stream"] for kind, body in facts_written if kind == facts.STREAM]
+    told = [json.loads(body)["stream"] for kind, body in facts_written if kind == record_kinds.STREAM]
     assert told == ["b", "d"], "of one that is new, the log is told anyway"
     scene.restart(ALL)
     assert sorted(scene.store.streams.by_name) == ["all", "b", "d", "e"]

@@ -25,12 +25,12 @@ from typing import TYPE_CHECKING
 from heliograph.common.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from heliograph.broker.administration.management import figures
+    from heliograph.broker.administration.management import figures_of_queue
     from heliograph.broker.administration.sys_topics import SysTopics
     from heliograph.broker.amqp.connection import AmqpConnection
-    from heliograph.broker.amqp.host import Elsewhere, Host
+    from heliograph.broker.amqp.host import AmqpHost, Elsewhere
     from heliograph.broker.broker import Broker
-    from heliograph.broker.core.interfaces import Conversation, Gate, Verdict
+    from heliograph.broker.core.interfaces import Authenticator, Conversation, Verdict
     from heliograph.broker.core.limits import Limits
     from heliograph.broker.core.memory import Hold
     from heliograph.broker.core.names import filter_mistake, is_plain_name, plain_name_mistake, random_name
@@ -38,14 +38,14 @@ if TYPE_CHECKING:
     from heliograph.broker.core.queue_definition import (
         DEAD_LETTER_QUEUE,
         TEMPORARY_MODEL,
-        Kind,
         QueueDefinition,
-        name_mistake,
+        QueueKind,
+        queue_name_mistake,
     )
     from heliograph.broker.core.slices import SLICE, Portions, Steps
     from heliograph.broker.core.timers import Clock
     from heliograph.broker.mqtt.connection import MqttConnection
-    from heliograph.broker.queues.queues import SYSTEM
+    from heliograph.broker.queues.queues import SYSTEM_QUEUES
     from heliograph.broker.queues.refusal import NOT_ALLOWED, NOT_FOUND, Refused
     from heliograph.broker.sessions.buffer import Buffer
     from heliograph.broker.sessions.session import ShareGroup, Subscription
@@ -55,26 +55,32 @@ if TYPE_CHECKING:
     from heliograph.broker.storage.queue_records import DELIVERIES_ROW
     from heliograph.broker.storage.set_aside import SetAside, SetAsides
     from heliograph.broker.storage.store import Store
-    from heliograph.broker.storage.streams import StreamConflict, StreamKept, StreamOptions, TooManyStreams, options_of
+    from heliograph.broker.storage.streams import (
+        StreamConflict,
+        StreamKept,
+        StreamOptions,
+        TooManyStreams,
+        stream_options_of,
+    )
 
 __getattr__ = lazy_names(
     __name__,
     {
-        "administration.management": "figures",
+        "administration.management": "figures_of_queue",
         "administration.sys_topics": "SysTopics",
         "amqp.connection": "AmqpConnection",
-        "amqp.host": "Elsewhere Host",
+        "amqp.host": "Elsewhere AmqpHost",
         "broker": "Broker",
-        "core.interfaces": "Conversation Gate Verdict",
+        "core.interfaces": "Conversation Authenticator Verdict",
         "core.limits": "Limits",
         "core.memory": "Hold",
         "core.names": "filter_mistake is_plain_name plain_name_mistake random_name",
         "core.outlet": "Outlet",
-        "core.queue_definition": "DEAD_LETTER_QUEUE TEMPORARY_MODEL Kind QueueDefinition name_mistake",
+        "core.queue_definition": "DEAD_LETTER_QUEUE TEMPORARY_MODEL QueueKind QueueDefinition queue_name_mistake",
         "core.slices": "SLICE Portions Steps",
         "core.timers": "Clock",
         "mqtt.connection": "MqttConnection",
-        "queues.queues": "SYSTEM",
+        "queues.queues": "SYSTEM_QUEUES",
         "queues.refusal": "NOT_ALLOWED NOT_FOUND Refused",
         "sessions.buffer": "Buffer",
         "sessions.session": "ShareGroup Subscription",
@@ -85,7 +91,7 @@ __getattr__ = lazy_names(
         "storage.record_kinds": "record_kinds",
         "storage.set_aside": "SetAside SetAsides",
         "storage.store": "Store",
-        "storage.streams": "StreamConflict StreamKept StreamOptions TooManyStreams options_of",
+        "storage.streams": "StreamConflict StreamKept StreamOptions TooManyStreams stream_options_of",
     },
 )
 
@@ -95,24 +101,24 @@ __all__ = [
     "NOT_ALLOWED",
     "NOT_FOUND",
     "SLICE",
-    "SYSTEM",
+    "SYSTEM_QUEUES",
     "TEMPORARY_MODEL",
     "AmqpConnection",
+    "AmqpHost",
+    "Authenticator",
     "Broker",
     "Buffer",
     "Clock",
     "Conversation",
     "Elsewhere",
-    "Gate",
     "Hold",
-    "Host",
-    "Kind",
     "Limits",
     "LogContents",
     "MqttConnection",
     "Outlet",
     "Portions",
     "QueueDefinition",
+    "QueueKind",
     "Refused",
     "SetAside",
     "SetAsides",
@@ -128,13 +134,13 @@ __all__ = [
     "TooManyStreams",
     "UnknownKind",
     "Verdict",
-    "figures",
+    "figures_of_queue",
     "filter_mistake",
     "is_plain_name",
-    "name_mistake",
     "offline_sessions",
-    "options_of",
     "plain_name_mistake",
+    "queue_name_mistake",
     "random_name",
     "record_kinds",
+    "stream_options_of",
 ]

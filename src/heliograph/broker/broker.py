@@ -16,7 +16,7 @@ from heliograph.broker.core.services import Services
 from heliograph.broker.core.slices import ENOUGH, Steps
 from heliograph.broker.core.span import Published, Span, carried_properties, message
 from heliograph.broker.delivery.answers import Answers
-from heliograph.broker.delivery.batching import Gatherings
+from heliograph.broker.delivery.batching import Batches
 from heliograph.broker.delivery.delivery import Delivery
 from heliograph.broker.delivery.wide_delivery import WideDelivery
 from heliograph.broker.queues.binding import Binding
@@ -25,7 +25,7 @@ from heliograph.broker.routing.bindings import Bindings
 from heliograph.broker.routing.routes import WORTH_COPYING, Publisher, Receiver, Route, RouteTable
 from heliograph.broker.routing.subscriptions import Subscriptions
 from heliograph.broker.session_recovery import SessionRecovery
-from heliograph.broker.sessions.buffer import Buffer, Held
+from heliograph.broker.sessions.buffer import Buffer, BufferTotals
 from heliograph.broker.sessions.session import FOR_EVER, Session, ShareGroup, Subscription
 from heliograph.broker.sessions.spool import Spool
 from heliograph.broker.storage.store import Store
@@ -73,7 +73,7 @@ class Broker:
         self.memory = self.services.memory
         """What clients may make the server keep in memory, and who has how much of it."""
         self.retained = Retained(self.memory.account("retained messages", ""))
-        self.held = Held()
+        self.held = BufferTotals()
         """What waits in all buffers together."""
         self.timers = self.services.timers
         self.slices = self.services.slices
@@ -87,8 +87,8 @@ class Broker:
         self.queues = Queues(self.services, self.turn, store)
         self.bindings = Bindings(self.services, self.queues, self.routes, self.retained)
         self.queues.bindings = self.bindings
-        self.gatherings = Gatherings(self.services, self.turn, store, self.routes, self.answers, self.publish)
-        self.turn.join(self.gatherings, self.queues, self.delivery.log)
+        self.batches = Batches(self.services, self.turn, store, self.routes, self.answers, self.publish)
+        self.turn.join(self.batches, self.queues, self.delivery.log)
         self.queue_managers: QueueManagers | None = None
         self.pipelines: Pipelines | None = None
         """The server as a process and those beside it; None where a broker is all there is."""
@@ -99,7 +99,7 @@ class Broker:
             store.defects = self.defects
             with collector_paused():
                 recovery = SessionRecovery(store.contents, store, self, self.subscriptions, self.queues.recover)
-                store.take_over(self.sessions, self.retained, self.queues.all_facts, recovery.recover())
+                store.take_over(self.sessions, self.retained, self.queues.all_records, recovery.recover())
             for stream in store.open_streams(streams):
                 self.feed(stream)
         self.queues.open(queues)

@@ -22,14 +22,13 @@ from heliograph.broker.core.retained import Retained
 from heliograph.broker.routing.subscriptions import Subscriptions
 from heliograph.broker.sessions.identifier_set import IdentifierSet
 from heliograph.broker.sessions.session import FOR_EVER, Session, Subscription
-from heliograph.broker.sessions.spool import Spool, Total
+from heliograph.broker.sessions.spool import Spool, SpoolTotals
 from heliograph.broker.sessions.window import Flight, Window
-from heliograph.broker.storage import offline_sessions as away_facts
-from heliograph.broker.storage import record_kinds as facts
+from heliograph.broker.storage import offline_sessions, record_kinds
 from heliograph.broker.storage.log_contents import LogContents
-from heliograph.broker.storage.offline_sessions import AwaySession
-from heliograph.broker.storage.queue_records import QueueFacts
-from heliograph.broker.storage.recovered_session import KeptSession, without_shared
+from heliograph.broker.storage.offline_sessions import OfflineSession
+from heliograph.broker.storage.queue_records import QueueRecords
+from heliograph.broker.storage.recovered_session import RecoveredSession, without_shared
 from heliograph.broker.storage.store import Store
 from heliograph.errors import Problem
 from heliograph.log import (
@@ -75,7 +74,7 @@ class SessionRecovery:
         store: Store,
         broker: RecoveringBroker,
         subscriptions: Subscriptions,
-        restore_queues: Callable[[QueueFacts, Callable[[Record, Exception], None]], set[int]],
+        restore_queues: Callable[[QueueRecords, Callable[[Record, Exception], None]], set[int]],
     ) -> None:
         """`restore_queues` takes up queues, and says which cursors are theirs; it is told what to do with failures."""
         self._contents = contents
@@ -128,7 +127,7 @@ class SessionRecovery:
             one = self._contents.away.pop(number)  # what is made of it takes the room
             session = None
             try:
-                away = away_facts.decode(one)
+                away = offline_sessions.decode(one)
                 session = self._broker.new_session(away.client, number)
                 self._fill_offline(session, away)
             except Exception:
@@ -141,7 +140,7 @@ class SessionRecovery:
             owned.update([s.spool.cursor.number for s in session.subscriptions.values() if s.spool and s.group is None])
         return owned
 
-    def _fill_offline(self, session: Session, away: AwaySession) -> None:
+    def _fill_offline(self, session: Session, away: OfflineSession) -> None:
         _check_client(away.client)
         session.expiry = _expiry(away.expiry)
         for one in away.subscriptions:
@@ -154,7 +153,7 @@ class SessionRecovery:
             if subscription.group is None:
                 _make_unsent(subscription)
 
-    def _restore_session(self, kept: KeptSession) -> Session | None:
+    def _restore_session(self, kept: RecoveredSession) -> Session | None:
         session = self._broker.new_session(kept.client, kept.number)
         try:
             self._fill(session, kept)
@@ -175,16 +174,16 @@ class SessionRecovery:
             self._broker.retained.keep(stored_span(messages, self._store.clock), 0, None)
         except Exception as error:
             body = encode_uniform_messages(messages, Receivers((), (), ())) + messages.data
-            self._set_aside.add(Record(0, facts.RETAINED, body), error)
+            self._set_aside.add(Record(0, record_kinds.RETAINED, body), error)
 
     def _settle_last_moves(self) -> None:
         """Acknowledge what clients have received: the log may have been cut between that and its acknowledgements."""
         for move in self._contents.last_moves:
             cursor = self._store.ledger.cursors.get(move.cursor)
-            if move.what == facts.RECEIVED and cursor is not None:
+            if move.what == record_kinds.RECEIVED and cursor is not None:
                 self._store.ledger.acknowledge(cursor, move.offset, move.offset + move.number)
 
-    def _fill(self, session: Session, kept: KeptSession) -> None:
+    def _fill(self, session: Session, kept: RecoveredSession) -> None:
         _check_client(kept.client)
         if kept.received:
             session.received = IdentifierSet((number, number + 1) for number in sorted(kept.received))
@@ -202,7 +201,7 @@ class SessionRecovery:
 
     def _restore_window(
         self,
-        kept: KeptSession,
+        kept: RecoveredSession,
         session: Session,
         by_cursor: dict[int, Subscription],
     ) -> None:
@@ -220,10 +219,10 @@ class SessionRecovery:
             released = [(lo, hi - lo) for lo, hi in kept.released]
             window.restore(flights, released, kept.next_id)
 
-    def _restore_presence(self, kept: KeptSession, session: Session) -> None:
+    def _restore_presence(self, kept: RecoveredSession, session: Session) -> None:
         presence = kept.presence
         session.expiry = _expiry(presence["expiry"])
-        session.set_will(facts.will_of(presence["will"]))
+        session.set_will(record_kinds.will_of(presence["will"]))
         if presence["away"] is None:  # connected when the server stopped being there
             self._broker.restore_presence(session, self._broker.now(), None)
         else:
@@ -243,7 +242,7 @@ class SessionRecovery:
 class Spools:
     """The spools of cursors, made for those who ask for them."""
 
-    def __init__(self, ledger: MessageLog, total: Total) -> None:
+    def __init__(self, ledger: MessageLog, total: SpoolTotals) -> None:
         self._ledger = ledger
         self._total = total
         self._made: dict[int, Spool] = {}

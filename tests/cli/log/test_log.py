@@ -8,7 +8,7 @@ import pytest
 
 from broker.queues.scenes import Scene
 from heliograph.broker.queues.consumer import FAILED
-from heliograph.broker.storage import record_kinds as facts
+from heliograph.broker.storage import record_kinds
 from heliograph.cli.main import main
 from heliograph.log import log_kinds
 from heliograph.log.queue_messages import QueueMessages
@@ -138,7 +138,7 @@ def test_dump_prints_records_as_json(directory: Path, capsys) -> None:
 
 def test_dump_shows_records_that_make_no_sense_as_they_are(tmp_path: Path, capsys) -> None:
     log = WatchedLog(tmp_path / "log")
-    for kind, body in ((facts.MOVES, b"x"), (facts.SESSION, b"[" * 100_000), (log_kinds.CURSOR, b"xx")):
+    for kind, body in ((record_kinds.MOVES, b"x"), (record_kinds.SESSION, b"[" * 100_000), (log_kinds.CURSOR, b"xx")):
         log.append(kind, body, when=2**62)
     log.close()
     assert main(["log", "dump", str(log.directory)]) == 0

@@ -15,7 +15,7 @@ from heliograph import __version__
 from heliograph.amqp.messages import Message, Value
 from heliograph.broker.broker import Broker
 from heliograph.broker.core.interfaces import Pipelines, QueueManagers
-from heliograph.broker.core.queue_definition import Kind, QueueDefinition
+from heliograph.broker.core.queue_definition import QueueDefinition, QueueKind
 from heliograph.broker.queues import dead_letters
 from heliograph.broker.queues.binding import Binding
 from heliograph.broker.queues.refusal import NOT_ALLOWED, NOT_FOUND, PRECONDITION, NoSuchQueue, Refused
@@ -38,14 +38,14 @@ Arguments = Mapping[str, Any]
 def describe(broker: Broker, definition: QueueDefinition) -> dict[str, Any]:
     """All there is to say of a queue, an alias or a model; a queue with messages has figures too."""
     found = to_values(definition)
-    if definition.kind is Kind.LOCAL:
+    if definition.kind is QueueKind.LOCAL:
         queue = broker.queues.find(definition.name)
         found["topics"] = [binding.filter for binding in broker.bindings.of(queue)]
-        found |= figures(broker, definition.name)
+        found |= figures_of_queue(broker, definition.name)
     return found
 
 
-def figures(broker: Broker, name: str) -> dict[str, Any]:
+def figures_of_queue(broker: Broker, name: str) -> dict[str, Any]:
     """What is counted of a queue that has messages."""
     return dataclasses.asdict(broker.queues.find(name).statistics())
 
@@ -141,7 +141,7 @@ def _list(broker: Broker, arguments: Arguments) -> Generator[bool | None, None, 
         if (
             is_meant(definition.name, pattern)
             and kind in {None, definition.kind}
-            and (passing or definition.kind is Kind.MODEL or not definition.temporary)
+            and (passing or definition.kind is QueueKind.MODEL or not definition.temporary)
             and broker.queues.is_defined(definition.name)  # there may have been changes meanwhile
         ):
             found.append(describe(broker, definition))
@@ -156,7 +156,7 @@ def _define(broker: Broker, arguments: Arguments) -> dict[str, Any]:
     given = dict(arguments)
     replace, like = given.pop("replace", False), given.pop("like", "")
     if like:
-        given = {**_likeness(broker, like, given.get("kind", Kind.LOCAL)), **given}
+        given = {**_likeness(broker, like, given.get("kind", QueueKind.LOCAL)), **given}
     wanted = read(QueueDefinition, given)
     if wanted.internal:
         raise Refused(NOT_ALLOWED, f'expected a name that does not begin with "$", found {wanted.name}')

@@ -15,7 +15,7 @@ from heliograph.amqp import (
     conditions,
 )
 from heliograph.broker.amqp import subscribing
-from heliograph.broker.amqp.addresses import TOPIC_CAPABILITIES, Address, Kind, read_address
+from heliograph.broker.amqp.addresses import TOPIC_CAPABILITIES, Address, AddressKind, read_address
 from heliograph.broker.amqp.coordination import Coordination
 from heliograph.broker.amqp.dynamic_nodes import is_model, new_queue_after, new_temporary_queue, new_temporary_topic
 from heliograph.broker.amqp.filters import read_filters
@@ -23,7 +23,7 @@ from heliograph.broker.amqp.incoming import Incoming
 from heliograph.broker.amqp.outgoing import Outgoing, consume, offered
 from heliograph.broker.amqp.peer import AmqpPeer
 from heliograph.broker.amqp.states import error_of
-from heliograph.broker.amqp.targets import Place, Relay, find_place, find_queue
+from heliograph.broker.amqp.targets import PutTarget, Relay, find_queue, find_target
 from heliograph.broker.amqp.topics import Topic
 from heliograph.broker.core.queue_definition import LONGEST_MESSAGE
 from heliograph.broker.queues.queue import Queue
@@ -69,7 +69,7 @@ def _attach_incoming(connection: AmqpPeer, link: Receiver) -> None:
     connection.connect(link, Incoming(connection, link, place))
 
 
-def _target(connection: AmqpPeer, link: Receiver, target: Target) -> tuple[Place, Target]:
+def _target(connection: AmqpPeer, link: Receiver, target: Target) -> tuple[PutTarget, Target]:
     if target.dynamic:
         if not TOPIC_CAPABILITIES.isdisjoint(target.capabilities):
             name = new_temporary_topic(connection.broker)
@@ -79,10 +79,10 @@ def _target(connection: AmqpPeer, link: Receiver, target: Target) -> tuple[Place
     if not target.address:
         return Relay(connection), target
     address = read_address(target.address, target.capabilities)
-    if address.kind is not Kind.TOPIC and is_model(connection, address.name):
+    if address.kind is not AddressKind.TOPIC and is_model(connection, address.name):
         queue = new_queue_after(connection, address.name, link)
         return queue, replace(target, address=queue.definition.name)
-    return find_place(connection, address), target
+    return find_target(connection, address), target
 
 
 # The client receives
@@ -101,13 +101,13 @@ def _attach_outgoing(connection: AmqpPeer, link: Sender) -> None:
     address = read_address(source.address, source.capabilities)
     filters = read_filters(source.filter)
     source = replace(source, filter=filters.understood, outcomes=source.outcomes or OUTCOMES)
-    if address.kind is Kind.MANAGEMENT:
+    if address.kind is AddressKind.MANAGEMENT:
         raise Refused(conditions.NOT_ALLOWED, "answers of the management node go to where requests say")
-    if address.kind is Kind.TOPIC:
+    if address.kind is AddressKind.TOPIC:
         subscribing.subscribe(connection, link, address.name, source, filters)
         return
     if is_model(connection, address.name):
-        address = Address(Kind.QUEUE, new_queue_after(connection, address.name, link).definition.name)
+        address = Address(AddressKind.QUEUE, new_queue_after(connection, address.name, link).definition.name)
         source = replace(source, address=address.name)
     browse = source.distribution_mode == DistributionMode.COPY
     awaited = None if browse else filters.awaited

@@ -32,11 +32,11 @@ from heliograph.amqp import (
 )
 from heliograph.amqp import Connection as Engine
 from heliograph.broker.amqp.attaching import attach
-from heliograph.broker.amqp.host import ESTABLISHMENT_FAILED, Host, cost_of, error_in_open
+from heliograph.broker.amqp.host import ESTABLISHMENT_FAILED, AmqpHost, cost_of, error_in_open
 from heliograph.broker.amqp.outgoing import Outgoing
-from heliograph.broker.amqp.peer import ROOM, AmqpPeer
+from heliograph.broker.amqp.peer import BYTES_AT_ONCE, AmqpPeer
 from heliograph.broker.amqp.states import Departure
-from heliograph.broker.core.interfaces import Gate
+from heliograph.broker.core.interfaces import Authenticator
 from heliograph.broker.core.memory import Hold
 from heliograph.broker.core.outlet import Outlet
 from heliograph.broker.core.slices import SLICE, Portions, Steps
@@ -63,15 +63,15 @@ class AmqpConnection(AmqpPeer):
         "_timer",
         "_unhandled",
         "_waits",
-        "gate",
+        "authenticator",
         "heard",
         "opened",
         "user",
     )
 
-    def __init__(self, host: Host, outlet: Outlet, gate: Gate) -> None:
-        super().__init__(host, outlet, Engine(host.options(gate), server=True))
-        self.gate = gate
+    def __init__(self, host: AmqpHost, outlet: Outlet, authenticator: Authenticator) -> None:
+        super().__init__(host, outlet, Engine(host.options(authenticator), server=True))
+        self.authenticator = authenticator
         self.user: str | None = None
         self.opened = False
         self._hold: Hold | None = None
@@ -227,9 +227,9 @@ class AmqpConnection(AmqpPeer):
 
     def _authenticate(self, event: Authenticate) -> None:
         anonymous = event.mechanism == "ANONYMOUS"
-        claimed = self.gate.proven_user or (None if anonymous else event.user)
+        claimed = self.authenticator.proven_user or (None if anonymous else event.user)
         password = None if event.password is None else event.password.encode()
-        self.gate.check(self.outlet, claimed, password, partial(self._admit, claimed))
+        self.authenticator.check(self.outlet, claimed, password, partial(self._admit, claimed))
 
     def _admit(self, claimed: str | None, reason: Reason, text: str, user: str | None) -> None:
         if self.ended:  # the client has gone meanwhile
@@ -256,7 +256,7 @@ class AmqpConnection(AmqpPeer):
         self._hold = Hold(self.account, cost_of(asked))
         self.host.containers.setdefault(asked.container_id, []).append(self)
         self.opened = self.outlet.connected = self.outlet.open = True
-        self.room = ROOM
+        self.writable_bytes = BYTES_AT_ONCE
         self.broker.stats.admitted()
         self.broker.journal.admitted(self.outlet, asked.container_id, amqp="1.0", user=self.user)
         self.engine.open()
@@ -325,13 +325,13 @@ class AmqpConnection(AmqpPeer):
     def pause(self) -> None:
         """The client does not read fast enough: messages for it stay in their queues from now on."""
         self.outlet.open = False
-        self.room = 0
+        self.writable_bytes = 0
 
     def resume(self) -> None:
         """The client can take more."""
         if self.opened and not self.ended:
             self.outlet.open = True
-            self.room = ROOM
+            self.writable_bytes = BYTES_AT_ONCE
             self.talk()
             self._serve_all()
 
@@ -368,7 +368,7 @@ class AmqpConnection(AmqpPeer):
         if not self.opened:
             return
         self.opened = self.outlet.connected = self.outlet.open = False
-        self.room = 0
+        self.writable_bytes = 0
         self.broker.stats.connected -= 1
         self.broker.journal.ended(self.container_id, why)
         here = self.host.containers[self.container_id]

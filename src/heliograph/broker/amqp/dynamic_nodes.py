@@ -8,7 +8,7 @@ from heliograph.amqp import Link
 from heliograph.broker.amqp.addresses import TEMPORARY_TOPICS
 from heliograph.broker.amqp.peer import AmqpPeer
 from heliograph.broker.broker import Broker
-from heliograph.broker.core.queue_definition import TEMPORARY_MODEL, Kind, is_queue_name
+from heliograph.broker.core.queue_definition import TEMPORARY_MODEL, QueueKind, is_queue_name
 from heliograph.broker.queues.queue import Queue
 from heliograph.broker.queues.refusal import NoSuchQueue
 
@@ -21,7 +21,7 @@ def new_temporary_queue(connection: AmqpPeer, link: Link) -> Queue:
 def is_model(connection: AmqpPeer, name: str) -> bool:
     """Whether a client that names this wants a queue of its own, made after it."""
     try:
-        return connection.broker.queues.definition(name).kind is Kind.MODEL
+        return connection.broker.queues.definition(name).kind is QueueKind.MODEL
     except NoSuchQueue:
         return False
 
@@ -41,7 +41,9 @@ def new_queue_on_demand(broker: Broker, name: str) -> Queue:
         raise NoSuchQueue(name)
     queues.check_room()
     model = queues.definition(TEMPORARY_MODEL)
-    queue = queues.define(model.replace(name=name, kind=Kind.LOCAL, temporary=False, description="made for a client"))
+    queue = queues.define(
+        model.replace(name=name, kind=QueueKind.LOCAL, temporary=False, description="made for a client")
+    )
     assert queue is not None
     return queue
 

@@ -19,7 +19,7 @@ from heliograph.amqp import (
     conditions,
 )
 from heliograph.broker.broker import Broker
-from heliograph.broker.core.interfaces import Gate
+from heliograph.broker.core.interfaces import Authenticator
 from heliograph.broker.core.outlet import Outlet
 from heliograph.mapping import QUEUE_PREFIX, TOPIC_PREFIX
 
@@ -52,7 +52,7 @@ class HostedConnection(Protocol):
         """The turn ends: what there is to write goes to the outlet."""
 
 
-class Host:
+class AmqpHost:
     """The server as AMQP clients see it: its name, who is connected, and where else they might go."""
 
     def __init__(self, broker: Broker, name: str, wall: Callable[[], float]) -> None:
@@ -78,13 +78,13 @@ class Host:
         """The time in milliseconds since 1970."""
         return int(self._wall() * 1000)
 
-    def options(self, gate: Gate) -> Options:
-        """How this server presents itself to a client that comes through this gate."""
+    def options(self, authenticator: Authenticator) -> Options:
+        """How this server presents itself to a client that comes through this authenticator."""
         mechanisms = []
-        if gate.proven_user is not None:
+        if authenticator.proven_user is not None:
             mechanisms.append(EXTERNAL)
         mechanisms.append(PLAIN)
-        if gate.anonymous:
+        if authenticator.anonymous:
             mechanisms.append(ANONYMOUS)
         return Options(
             container_id=self.name,
@@ -151,7 +151,7 @@ _COST = 4_000
 _FRAME_COST = 16
 
 
-def error_in_open(host: Host, asked: Open) -> Error | None:
+def error_in_open(host: AmqpHost, asked: Open) -> Error | None:
     """Why this client cannot be served, or should be elsewhere; None if it is welcome."""
     broker, limits = host.broker, host.broker.limits
     if asked.hostname is not None and asked.hostname in host.redirects:
@@ -182,7 +182,7 @@ def error_in_open(host: Host, asked: Open) -> Error | None:
     return None
 
 
-def _is_served(host: Host, name: str) -> bool:
+def _is_served(host: AmqpHost, name: str) -> bool:
     """Whether this server answers to a name. Without queue managers nobody is served by the wrong one."""
     return not host.redirects or name == host.name or host.may_be_us(name)
 
@@ -192,7 +192,7 @@ def cost_of(began: Open | Begin | Attach) -> int:
     return _COST + _FRAME_COST * len(began.encoded())
 
 
-def _unknown_name(host: Host, name: str) -> Error:
+def _unknown_name(host: AmqpHost, name: str) -> Error:
     known = ", ".join([host.name, *host.redirects])
     text = f"there is no queue manager {name[:_LONGEST_NAME]}, only {known}"
     text += " (if that is a name of this machine, list it in hosts of [http])"

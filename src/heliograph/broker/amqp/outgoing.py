@@ -82,9 +82,9 @@ class Outgoing:
         And not more than there is likely to be room for: a client may give credit for more than fits into memory.
         """
         link = self.link
-        if link.pending or link.gone or not self.connection.room:
+        if link.pending or link.gone or not self.connection.writable_bytes:
             return 0
-        return min(link.credit, self.connection.room // self._size + 1)
+        return min(link.credit, self.connection.writable_bytes // self._size + 1)
 
     def deliver(self, entries: list[Entry]) -> None:
         """Send these."""
@@ -148,7 +148,13 @@ class Outgoing:
         while self.credit and link.credit != before:
             before = link.credit
             self.queue.serve(self)
-        if link.drain and link.credit and self.connection.room and not link.pending and not self.queue.is_behind(self):
+        if (
+            link.drain
+            and link.credit
+            and self.connection.writable_bytes
+            and not link.pending
+            and not self.queue.is_behind(self)
+        ):
             link.drained()
 
     def settled(self, first: int, last: int, state: DeliveryState | None, *, settled: bool) -> None:

@@ -11,13 +11,13 @@ from typing import Any, Protocol
 
 from heliograph.amqp import Connection as Engine
 from heliograph.amqp import Link, Sender
-from heliograph.broker.amqp.host import Host
+from heliograph.broker.amqp.host import AmqpHost
 from heliograph.broker.amqp.transactions import Transactions
 from heliograph.broker.core.outlet import Outlet
 from heliograph.broker.queues.queue import Queue
 from heliograph.broker.queues.refusal import Put, PutSteps
 
-ROOM = 1 << 20
+BYTES_AT_ONCE = 1 << 20
 """Bytes of messages that may be waiting to be written before it has to be seen whether the client reads them."""
 
 Answers = list[tuple[Link, int, int, Any]]
@@ -50,18 +50,18 @@ class AmqpPeer(ABC):
         "host",
         "links",
         "outlet",
-        "room",
         "transactions",
+        "writable_bytes",
     )
 
-    def __init__(self, host: Host, outlet: Outlet, engine: Engine) -> None:
+    def __init__(self, host: AmqpHost, outlet: Outlet, engine: Engine) -> None:
         self.host = host
         self.broker = host.broker
         self.outlet = outlet
         self.engine = engine
         self.container_id = ""
         self.ended = False
-        self.room = 0
+        self.writable_bytes = 0
         """Bytes of messages that can be sent before it has to be seen whether the client reads them."""
         self.links: dict[Link, None] = {}
         """Those that lead somewhere: their context is what they lead to."""
@@ -113,7 +113,7 @@ class AmqpPeer(ABC):
             self.host.talk(self)
             outlet = self.outlet
             if outlet.open and not outlet.chunks:  # all that was sent before has been written
-                self.room = ROOM
+                self.writable_bytes = BYTES_AT_ONCE
 
     def answer_when_safe(self, link: Link, first: int, last: int, state: Any) -> None:
         """Settle these deliveries when this turn is safe."""
@@ -137,9 +137,9 @@ class AmqpPeer(ABC):
         """Messages are on their way to the client."""
         self.broker.stats.messages_sent += count
         self.talk()
-        self.room -= size
-        if self.room <= 0:
-            self.room = 0
+        self.writable_bytes -= size
+        if self.writable_bytes <= 0:
+            self.writable_bytes = 0
             self.host.note_full(self)
 
     def stall(self, link: StalledLink) -> None:

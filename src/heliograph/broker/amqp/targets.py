@@ -5,7 +5,7 @@ from typing import Protocol
 
 from heliograph.amqp import ProtocolError, conditions
 from heliograph.amqp.messages import TO, address_at
-from heliograph.broker.amqp.addresses import Address, Kind, read_address
+from heliograph.broker.amqp.addresses import Address, AddressKind, read_address
 from heliograph.broker.amqp.dynamic_nodes import new_queue_on_demand
 from heliograph.broker.amqp.management_node import ManagementNode
 from heliograph.broker.amqp.peer import AmqpPeer
@@ -14,21 +14,21 @@ from heliograph.broker.broker import Broker
 from heliograph.broker.queues.message_view import MessageView
 from heliograph.broker.queues.queue import Queue
 from heliograph.broker.queues.refusal import TAKEN, NoSuchQueue, Put, PutSteps, Refusal, Refused
-from heliograph.broker.queues.unit_of_work import Work
+from heliograph.broker.queues.unit_of_work import UnitOfWork
 from heliograph.common.bounded_dict import BoundedDict
 
 
-class Place(Protocol):
+class PutTarget(Protocol):
     """Where messages are put: a queue, a topic, or whatever their own addresses say."""
 
-    def put(self, messages: Sequence[bytes], *, work: Work | None = None) -> Put | PutSteps:
+    def put(self, messages: Sequence[bytes], *, work: UnitOfWork | None = None) -> Put | PutSteps:
         """Put encoded messages; which of them were refused, and whether the sender hears when it is safe only.
 
         Where that takes long, there are steps to be done. ProtocolError, and none is put, if one of them is no message.
         """
 
 
-def put_run(place: Place, messages: Sequence[bytes], work: Work | None) -> Put | PutSteps:
+def put_run(place: PutTarget, messages: Sequence[bytes], work: UnitOfWork | None) -> Put | PutSteps:
     """Put messages; what is no message is refused like others that cannot be taken."""
     try:
         return place.put(messages, work=work)
@@ -38,7 +38,7 @@ def put_run(place: Place, messages: Sequence[bytes], work: Work | None) -> Put |
     return put_all([(place, [message]) for message in messages], work)
 
 
-def put_all(runs: Iterable[tuple[Place | Refusal, Sequence[bytes]]], work: Work | None) -> Put | PutSteps:
+def put_all(runs: Iterable[tuple[PutTarget | Refusal, Sequence[bytes]]], work: UnitOfWork | None) -> Put | PutSteps:
     """Put one run after the other, each at its place; or refuse it, if there is none."""
     steps = _put_all(runs, work)
     try:
@@ -54,7 +54,7 @@ def _behind(step: bool | None, steps: PutSteps) -> PutSteps:
     return (yield from steps)
 
 
-def _put_all(runs: Iterable[tuple[Place | Refusal, Sequence[bytes]]], work: Work | None) -> PutSteps:
+def _put_all(runs: Iterable[tuple[PutTarget | Refusal, Sequence[bytes]]], work: UnitOfWork | None) -> PutSteps:
     refused: dict[int, Refusal] = {}
     stored = False
     at = 0
@@ -75,14 +75,14 @@ _KNOWN_MOST = 1000
 _KNOWN_LONGEST = 200
 
 
-def find_place(connection: AmqpPeer, address: Address) -> Place:
+def find_target(connection: AmqpPeer, address: Address) -> PutTarget:
     """What is at an address; Refused if there is nothing."""
     host = connection.host
-    if address.kind is Kind.MANAGEMENT:
+    if address.kind is AddressKind.MANAGEMENT:
         if not host.is_managed:
             raise Refused(conditions.NOT_FOUND, "there is no management node here")
         return ManagementNode(host.broker, connection.made)
-    if address.kind is Kind.TOPIC:
+    if address.kind is AddressKind.TOPIC:
         return Topic(host.broker, address.name, connection.container_id)
     return find_queue(host.broker, address.name)
 
@@ -105,16 +105,16 @@ class Relay:
 
     def __init__(self, connection: AmqpPeer) -> None:
         self._connection = connection
-        self._known: BoundedDict[str, Place] = BoundedDict(_KNOWN_MOST)
+        self._known: BoundedDict[str, PutTarget] = BoundedDict(_KNOWN_MOST)
 
-    def put(self, messages: Sequence[bytes], *, work: Work | None = None) -> Put | PutSteps:
+    def put(self, messages: Sequence[bytes], *, work: UnitOfWork | None = None) -> Put | PutSteps:
         """Put encoded messages; neighbours that go to the same place go as a run."""
         if len(messages) == 1:
             place = self._find(address_of(messages[0]))
             return Put({0: place}, stored=False) if isinstance(place, Refusal) else put_run(place, messages, work)
         return put_all(self._runs(messages), work)
 
-    def _runs(self, messages: Sequence[bytes]) -> Iterator[tuple[Place | Refusal, Sequence[bytes]]]:
+    def _runs(self, messages: Sequence[bytes]) -> Iterator[tuple[PutTarget | Refusal, Sequence[bytes]]]:
         addresses = addresses_of(messages)
         begin = 0
         while begin < len(messages):
@@ -124,14 +124,14 @@ class Relay:
             yield self._find(addresses[begin]), messages[begin:end]
             begin = end
 
-    def _find(self, address: str | None) -> Place | Refusal:
+    def _find(self, address: str | None) -> PutTarget | Refusal:
         if address is None:
             return Refusal(conditions.INVALID_FIELD, "expected an address in the message's to field, found none")
         place = self._known.get(address)
         if place is not None and not (isinstance(place, Queue) and place.deleted):
             return place
         try:
-            place = find_place(self._connection, read_address(address))
+            place = find_target(self._connection, read_address(address))
         except Refused as error:
             return error.refusal
         if len(address) <= _KNOWN_LONGEST:

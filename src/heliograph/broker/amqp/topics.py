@@ -11,7 +11,7 @@ from heliograph.broker.core.span import Span
 from heliograph.broker.core.topics import is_reserved
 from heliograph.broker.queues.conversion import spans_of
 from heliograph.broker.queues.refusal import FULL, NOBODY, NOT_ALLOWED, STORED, TAKEN, Put, PutSteps, Refusal
-from heliograph.broker.queues.unit_of_work import Work
+from heliograph.broker.queues.unit_of_work import UnitOfWork
 from heliograph.broker.routing.routes import WORTH_COPYING, Route
 from heliograph.mapping import publication_of
 from heliograph.mqtt import ProtocolError, Reason
@@ -21,7 +21,7 @@ _SHORT = 2048
 
 
 def publish_amqp(
-    broker: Broker, topic: str, messages: Sequence[bytes], publisher: str = "", *, work: Work | None = None
+    broker: Broker, topic: str, messages: Sequence[bytes], publisher: str = "", *, work: UnitOfWork | None = None
 ) -> Put | PutSteps:
     """Publish AMQP messages to a topic; which were refused, and whether the sender is to hear only when it is safe.
 
@@ -137,6 +137,6 @@ class Topic:
         self._name = name
         self._publisher = publisher
 
-    def put(self, messages: Sequence[bytes], *, work: Work | None = None) -> Put | PutSteps:
+    def put(self, messages: Sequence[bytes], *, work: UnitOfWork | None = None) -> Put | PutSteps:
         """Publish encoded messages; see `publish_amqp`."""
         return publish_amqp(self._broker, self._name, messages, self._publisher, work=work)

@@ -4,7 +4,7 @@ from heliograph.amqp import Error, Rejected, conditions
 from heliograph.broker.core.memory import Account
 from heliograph.broker.queues.consumer import LOST
 from heliograph.broker.queues.queues import Queues
-from heliograph.broker.queues.unit_of_work import Work
+from heliograph.broker.queues.unit_of_work import UnitOfWork
 
 
 class Transactions:
@@ -15,7 +15,7 @@ class Transactions:
     def __init__(self, queues: Queues) -> None:
         self._queues = queues
         self._last = 0
-        self.open: dict[bytes, Work] = {}
+        self.open: dict[bytes, UnitOfWork] = {}
 
     def begin(self, account: Account) -> bytes:
         """A new transaction, charged to an account; Refused if there is no memory for it."""

@@ -40,7 +40,7 @@ Verdict = Callable[[Reason, str, str | None], None]
 """Takes SUCCESS or the reason to refuse, what to tell the client, and the user that the client has proved to be."""
 
 
-class Gate(Protocol):
+class Authenticator(Protocol):
     """The way in to the broker."""
 
     @property

@@ -210,5 +210,5 @@ def stored_span(messages: UniformMessages, clock: Clock) -> Span:
         verbatim=messages.verbatim,
         properties=messages.properties,
         expires=clock.from_wall(messages.expires) if messages.expires else 0.0,
-        from_store=messages.from_store,
+        is_retained=messages.is_retained,
     )

@@ -26,11 +26,11 @@ class Span:
         "count",
         "data",
         "expires",
-        "from_store",
         "head",
         "held",
         "hold",
         "id_at",
+        "is_retained",
         "properties",
         "qos",
         "retain",
@@ -55,7 +55,7 @@ class Span:
         verbatim: bool = True,
         properties: bytes = b"",
         expires: float = 0.0,
-        from_store: bool = False,
+        is_retained: bool = False,
     ) -> None:
         self.topic = topic
         self.data = data
@@ -79,7 +79,7 @@ class Span:
         """In how many buffers it waits."""
         self.hold: Hold | None = None
         """What it is charged for, once it is kept: to whoever was the first to keep it."""
-        self.from_store = from_store
+        self.is_retained = is_retained
         """Retained messages sent because of a new subscription: these go out with the retain flag set."""
         self.retold = False
         """It has been retained when it was given to others: this is only for those who are told that it was."""
@@ -118,7 +118,7 @@ class Span:
             verbatim=self.verbatim,
             properties=self.properties,
             expires=self.expires,
-            from_store=self.from_store,
+            is_retained=self.is_retained,
         )
 
     def for_others(self) -> "Span":
@@ -204,7 +204,7 @@ def message(
     retain: bool = False,
     properties: bytes = b"",
     expires: float = 0.0,
-    from_store: bool = False,
+    is_retained: bool = False,
 ) -> Span:
     """A span of one message that did not come as a packet: a will, a retained message, a statistic."""
     # Only the payload is kept: a header would have to be made anew for each kind of receiver anyway.
@@ -220,7 +220,7 @@ def message(
         verbatim=False,
         properties=properties,
         expires=expires,
-        from_store=from_store,
+        is_retained=is_retained,
     )
 
 

@@ -24,7 +24,7 @@ from heliograph.broker.delivery.memory_delivery import MemoryDelivery
 from heliograph.broker.delivery.sending import too_large
 from heliograph.broker.delivery.wide_delivery import WideDelivery
 from heliograph.broker.routing.routes import Route
-from heliograph.broker.sessions.buffer import Held
+from heliograph.broker.sessions.buffer import BufferTotals
 from heliograph.broker.sessions.session import Session, ShareGroup, Subscription
 from heliograph.broker.sessions.window import Window
 from heliograph.broker.storage.store import Store
@@ -38,7 +38,9 @@ _SHARED_AT_ONCE = 100
 class Delivery:
     """`broker.delivery`."""
 
-    def __init__(self, services: Services, turn: Turn, store: Store | None, held: Held, wide: WideDelivery) -> None:
+    def __init__(
+        self, services: Services, turn: Turn, store: Store | None, held: BufferTotals, wide: WideDelivery
+    ) -> None:
         """`held` is what waits in all buffers together."""
         self._services = services
         self._turn = turn
@@ -134,7 +136,7 @@ class Delivery:
                     flight.lo + flight.count,
                     version5=outlet.version5,
                     qos=flight.qos,
-                    retain=span.from_store or (span.retain and subscription.retain_as_published),
+                    retain=span.is_retained or (span.retain and subscription.retain_as_published),
                     now=self._services.now(),
                     first_id=flight.first,
                     dup=True,

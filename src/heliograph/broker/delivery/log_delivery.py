@@ -16,7 +16,7 @@ from heliograph.broker.routing.routes import Durable, Route
 from heliograph.broker.sessions.session import Session, ShareGroup, Subscription
 from heliograph.broker.sessions.spool import Spool
 from heliograph.broker.sessions.window import Flight
-from heliograph.broker.storage import record_kinds as facts
+from heliograph.broker.storage import record_kinds
 from heliograph.broker.storage.record_kinds import Move
 from heliograph.broker.storage.store import Store
 from heliograph.broker.storage.turn import Turn
@@ -151,7 +151,7 @@ class LogDelivery:
         if (
             spool.unsent.count
             or (receiver.buffer is not None and receiver.buffer.waiting)
-            or session.room() < span.count
+            or session.window_room() < span.count
         ):
             return 0
         if not session.has_memory_for(span) or (isinstance(span, MixedSpan) and receiver.outlet.one_by_one):
@@ -202,7 +202,7 @@ class LogDelivery:
         """Give what waits for a group to its members, in equal parts as far as they can take them."""
 
         def can_take(member: Subscription) -> object:
-            return member.outlet.open and (not member.qos or member.session.room())
+            return member.outlet.open and (not member.qos or member.session.window_room())
 
         spool = group.spool
         left = 2 * SHARERS_AT_ONCE
@@ -228,7 +228,7 @@ class LogDelivery:
         assert spool is not None
         left = spool.count if most is None else most
         while spool.count and left > 0:
-            room = session.room() if subscription.qos else left
+            room = session.window_room() if subscription.qos else left
             if not room or not subscription.outlet.open:
                 return True
             found = self._next(subscription, spool)
@@ -277,7 +277,7 @@ class LogDelivery:
         if qos:
             first = session.own_window().issue(subscription, span, lo - base, hi - lo, qos, cursor, lo)
             if session.number:
-                self._store.note_move(Move(facts.ISSUED, qos, first, hi - lo, session.number, cursor.number, lo))
+                self._store.note_move(Move(record_kinds.ISSUED, qos, first, hi - lo, session.number, cursor.number, lo))
         else:
             self._store.settled.append((cursor, lo, hi - lo))
         chunk = packets_for(self._services.now, subscription, span, lo - base, hi - base, qos, first, {})

@@ -9,7 +9,7 @@ from heliograph.broker.core.span import Span
 from heliograph.broker.delivery.sending import Rendered, count_sent, packets_for, too_large
 from heliograph.broker.delivery.wide_delivery import WideDelivery
 from heliograph.broker.routing.routes import WIDE, Route
-from heliograph.broker.sessions.buffer import Buffer, Held, Waiting, cut_packets
+from heliograph.broker.sessions.buffer import Buffer, BufferTotals, Waiting, cut_packets
 from heliograph.broker.sessions.session import Session, ShareGroup, Subscription
 from heliograph.broker.storage.turn import Turn
 
@@ -25,7 +25,7 @@ class MemoryDelivery:
         self,
         services: Services,
         turn: Turn,
-        held: Held,
+        held: BufferTotals,
         wide: WideDelivery,
         share_out_later: Callable[[ShareGroup], None],
     ) -> None:
@@ -108,7 +108,7 @@ class MemoryDelivery:
         """Give a span to members that can take some of it now; the first message that is left."""
 
         def can_take(member: Subscription) -> object:
-            return member.outlet.open and (not (span.qos and member.qos) or member.session.room())
+            return member.outlet.open and (not (span.qos and member.qos) or member.session.window_room())
 
         lo, hi = 0, span.count
         left = 2 * SHARERS_AT_ONCE
@@ -134,7 +134,7 @@ class MemoryDelivery:
         """Send QoS 1 or 2 messages while the client's window has room; the first that did not fit."""
         qos = min(span.qos, subscription.qos)
         session = subscription.session
-        while lo < hi and (room := session.room()) and session.has_memory_for(span):
+        while lo < hi and (room := session.window_room()) and session.has_memory_for(span):
             to = min(hi, lo + room)
             self._send(subscription, span, lo, to, qos, rendered)
             lo = to

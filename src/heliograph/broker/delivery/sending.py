@@ -31,7 +31,7 @@ def packets_for(
 ) -> bytes:
     """The packets of messages `lo` to `hi` as the client of a subscription wants them."""
     outlet = subscription.outlet
-    retain = span.from_store or (span.retain and subscription.retain_as_published)
+    retain = span.is_retained or (span.retain and subscription.retain_as_published)
     if outlet.alias_maximum and not too_large(now, subscription, span, qos, _ANY_ALIAS):
         return _packets_with_alias(now, subscription, span, lo, hi, qos, retain, first_id)
     # Receivers that keep step with each other even share packet identifiers.

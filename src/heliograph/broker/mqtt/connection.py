@@ -8,7 +8,7 @@ from enum import Enum
 from functools import partial
 
 from heliograph.broker.broker import Broker
-from heliograph.broker.core.interfaces import Gate
+from heliograph.broker.core.interfaces import Authenticator
 from heliograph.broker.core.memory import Hold
 from heliograph.broker.core.outlet import Outlet
 from heliograph.broker.core.slices import SLICE, Steps
@@ -78,15 +78,15 @@ class MqttConnection(MqttPeer):
         "_need",
         "_parts",
         "_timer",
-        "gate",
+        "authenticator",
         "heard",
         "state",
     )
 
-    def __init__(self, broker: Broker, outlet: Outlet, gate: Gate) -> None:
+    def __init__(self, broker: Broker, outlet: Outlet, authenticator: Authenticator) -> None:
         limits = broker.limits
         super().__init__(broker, outlet, min(_CONNECT_SIZE, limits.packet_size))
-        self.gate = gate
+        self.authenticator = authenticator
         self.state = _NEW
         self.heard = broker.now()
         # An incomplete packet waits here: its pieces, and the length at which looking again makes sense.
@@ -120,7 +120,7 @@ class MqttConnection(MqttPeer):
             and data[1] == size - 2 < 0x80
             and data[0] == self._usual_first
             and self._usual_generation == broker.routes.generation
-            and self.gathering is None
+            and self.batch is None
         ):
             route = self._usual_route
             if route is None:
@@ -167,17 +167,17 @@ class MqttConnection(MqttPeer):
             or (self._usual_first == _QOS2 and not note_received(self, packet_id))
         ):
             return False
-        gathering = route.gatherings.get(self._usual_key)
-        if gathering is not None and gathering.arrivals is None and len(gathering.packets) < route.most_gathered:
-            # As `Gatherings.gather` does, whose call would cost as much as all of this.
-            self.gathering = gathering
-            gathering.publishers.append(self)
-            gathering.packets.append(packet)
-            gathering.name_ends.append(name_end)
-            gathering.heads.append(self._usual_head)
+        batch = route.batches.get(self._usual_key)
+        if batch is not None and batch.arrivals is None and len(batch.packets) < route.most_batched:
+            # As `Batches.gather` does, whose call would cost as much as all of this.
+            self.batch = batch
+            batch.publishers.append(self)
+            batch.packets.append(packet)
+            batch.name_ends.append(name_end)
+            batch.heads.append(self._usual_head)
         else:
             qos, head = self._usual_first >> 1 & 3, self._usual_head
-            self.broker.gatherings.gather(self, route, self._usual_key, packet, name_end, head, qos)
+            self.broker.batches.gather(self, route, self._usual_key, packet, name_end, head, qos)
         return True
 
     def _completes_large(self, data: bytes) -> bool:
@@ -257,14 +257,14 @@ class MqttConnection(MqttPeer):
             elif _FIRST_ACK <= kind <= _LAST_ACK and data[pos + 1] == 2:
                 pos = receipts.take_acks(self, data, pos)
             elif kind in _MANY:
-                if self.gathering is not None:
-                    self.broker.gatherings.publish()
+                if self.batch is not None:
+                    self.broker.batches.publish()
                 self._note_kind(kind)
                 self._take_many(PacketType(kind), data[pos], data[body:end])
                 pos = end
             else:
-                if self.gathering is not None:
-                    self.broker.gatherings.publish()
+                if self.batch is not None:
+                    self.broker.batches.publish()
                 self._note_kind(kind)
                 self._take_packet(decode(data[pos], data[body:end], self.version))
                 pos = end
@@ -365,7 +365,7 @@ class MqttConnection(MqttPeer):
             return True
         self.state = _WAITING
         holds: list[Hold] = []
-        self.gate.check(self.outlet, packet.username, packet.password, partial(self._admit, packet, holds))
+        self.authenticator.check(self.outlet, packet.username, packet.password, partial(self._admit, packet, holds))
         if self.state is not _WAITING:
             return True
         holds.append(Hold(self.broker.memory.strangers, handshake.cost(packet)))
@@ -499,8 +499,8 @@ class MqttConnection(MqttPeer):
 
     def _leave(self, why: str, *, publish_will: bool) -> None:
         """Give the session up, if there is one."""
-        if self.gathering is not None:
-            self.broker.gatherings.publish()
+        if self.batch is not None:
+            self.broker.batches.publish()
         session, self.session = self.session, None
         if session is None:
             return

@@ -146,8 +146,8 @@ def take_straight(connection: MqttPeer, data: bytes, pos: int) -> int:
     if not count:
         return start
     assert receivers is not None
-    if connection.gathering is not None:
-        broker.gatherings.publish()
+    if connection.batch is not None:
+        broker.batches.publish()
     if count == 1 and start == 0 and pos == size and body == 2 and max_packet > _SHORT_MOST:
         connection.remember(data[2:head_end], receivers)
     forward(broker, receivers, data[start:pos], count)
@@ -219,14 +219,14 @@ def take_span(connection: MqttPeer, data: bytes, pos: int, body: int, end: int) 
         and topic[0] != _DOLLAR
         and (qos < 2 or (not route.bound and note_received(connection, data[name_end] << 8 | data[name_end + 1])))
     ):
-        key = route.gathering_key(topic, qos, version5)
+        key = route.batch_key(topic, qos, version5)
         packet = data[pos:end]
         if stride <= _SHORT_MOST and qos and stride == len(data) and connection.max_packet > _SHORT_MOST:
-            connection.remember_gathered(packet, name_end, route, key)
-        connection.broker.gatherings.gather(connection, route, key, packet, name_end - pos, head_end - pos, qos)
+            connection.remember_batched(packet, name_end, route, key)
+        connection.broker.batches.gather(connection, route, key, packet, name_end - pos, head_end - pos, qos)
         return end
-    if connection.gathering is not None:
-        connection.broker.gatherings.publish()
+    if connection.batch is not None:
+        connection.broker.batches.publish()
     chunk = data[pos : pos + count * stride]
     ids: Ids = range(0)
     if qos:

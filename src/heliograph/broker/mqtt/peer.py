@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from heliograph.broker.broker import Broker
 from heliograph.broker.core.outlet import Outlet
 from heliograph.broker.delivery.answers import Answer, fit
-from heliograph.broker.routing.routes import Gathering, Route
+from heliograph.broker.routing.routes import Batch, Route
 from heliograph.broker.sessions.session import Session, Subscription
 from heliograph.mqtt import ProtocolError, Reason
 
@@ -30,10 +30,10 @@ class MqttPeer(ABC):
         "_usual_name_end",
         "_usual_receivers",
         "_usual_route",
+        "batch",
         "bridge",
         "broker",
         "explain",
-        "gathering",
         "keep_alive",
         "max_packet",
         "outlet",
@@ -73,7 +73,7 @@ class MqttPeer(ABC):
         self._usual_name_end: int
         self._usual_head: int
         self._usual_route: Route | None
-        self.gathering: Gathering | None = None
+        self.batch: Batch | None = None
         """What it has published in this turn waits there."""
 
     @abstractmethod
@@ -97,7 +97,7 @@ class MqttPeer(ABC):
         self._usual_route = None
         self._usual_generation = self.broker.routes.generation
 
-    def remember_gathered(self, packet: bytes, name_end: int, route: Route, key: int) -> None:
+    def remember_batched(self, packet: bytes, name_end: int, route: Route, key: int) -> None:
         """The same for a short packet of QoS 1 or 2, whose packet identifier stands behind its topic."""
         self._usual = packet[2:name_end]
         self._usual_first = packet[0]

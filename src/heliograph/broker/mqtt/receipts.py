@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from heliograph.broker.mqtt.peer import MqttPeer
 from heliograph.broker.sessions.session import Session
 from heliograph.broker.sessions.window import Settled
-from heliograph.broker.storage import record_kinds as facts
+from heliograph.broker.storage import record_kinds
 from heliograph.broker.storage.record_kinds import Move
 from heliograph.mqtt import (
     PUBACKS,
@@ -88,10 +88,10 @@ def _note_received(connection: MqttPeer, session: Session, ids: Sequence[int], d
     assert store is not None
     if sum(count for _, _, count in done) < len(ids):  # some are not from the log
         for packet_id in ids:
-            store.note_move(Move(facts.RECEIVED, 2, packet_id, 1, session.number))
+            store.note_move(Move(record_kinds.RECEIVED, 2, packet_id, 1, session.number))
     at = 0
     for cursor, offset, count in done:
-        store.note_move(Move(facts.RECEIVED, 2, ids[at], count, session.number, cursor.number, offset))
+        store.note_move(Move(record_kinds.RECEIVED, 2, ids[at], count, session.number, cursor.number, offset))
         at += count
 
 
@@ -105,7 +105,7 @@ def completed(connection: MqttPeer, session: Session, first: int, count: int) ->
     """PUBCOMP: nothing more to do for these."""
     assert session.window is not None
     session.window.complete(first, count)
-    _note_move(connection, session, facts.COMPLETED, first, count)
+    _note_move(connection, session, record_kinds.COMPLETED, first, count)
 
 
 def released_alone(connection: MqttPeer, packet: bytes) -> int:
@@ -121,7 +121,7 @@ def released_alone(connection: MqttPeer, packet: bytes) -> int:
 def released(connection: MqttPeer, session: Session, first: int, count: int) -> None:
     """PUBREL: the identifiers are free again; answer PUBCOMP."""
     if session.number:
-        _note_move(connection, session, facts.RELEASED, first, count)
+        _note_move(connection, session, record_kinds.RELEASED, first, count)
     if count == 1 or not connection.version5 or _are_known(session, first, count):
         _forget(connection, session, first, count)
     else:

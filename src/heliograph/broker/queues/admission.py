@@ -27,10 +27,10 @@ class AdmittingQueue(Protocol):
         """Its name."""
 
     @property
-    def shelf(self) -> object:
+    def storage(self) -> object:
         """Its place in the log, if it has one."""
 
-    def open_shelf(self) -> object:
+    def open_storage(self) -> object:
         """Give it a place in the log, unless it has one."""
 
 
@@ -67,7 +67,7 @@ class Pattern:
             and not queue.deleted
             and self._longest <= definition.max_message_length
             and self._number <= definition.max_depth - queue.depth
-            and not (self.stored and queue.shelf is None)
+            and not (self.stored and queue.storage is None)
             and queue.account.has_room(self._size)
         )
 
@@ -137,8 +137,8 @@ def _entries(queue: AdmittingQueue, messages: Sequence[bytes], queues: Admission
             offset = NOT_PERSISTENT
             if durable and keeps:
                 offset, to_store = NOT_STORED, True
-                if queue.shelf is None:
-                    queue.open_shelf()
+                if queue.storage is None:
+                    queue.open_storage()
         if is_told:
             payload = with_durable_and_priority(payload, durable, priority)
         entries.append(Entry(payload, len(payload), priority, expires, deliver_at, now, offset))

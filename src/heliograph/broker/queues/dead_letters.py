@@ -22,7 +22,7 @@ from heliograph.broker.queues.consumer import ACCEPTED
 from heliograph.broker.queues.entry import NOT_PERSISTENT, NOT_STORED, WAITING, Entry, cost_of
 from heliograph.broker.queues.queue import Queue
 from heliograph.broker.queues.refusal import NoSuchQueue, Refusal
-from heliograph.broker.queues.unit_of_work import LIMIT, Work
+from heliograph.broker.queues.unit_of_work import LIMIT, UnitOfWork
 
 _OURS = frozenset({DEAD_LETTER_REASON, DEAD_LETTER_QUEUE, DEAD_LETTER_TIME, DEAD_LETTER_COUNT})
 
@@ -47,20 +47,22 @@ class DeadLetterHost(Protocol):
     def find(self, name: str) -> Queue:
         """The queue of this name; NoSuchQueue if there is none."""
 
-    def open_shelf(self, queue: Queue) -> None:
+    def open_storage(self, queue: Queue) -> None:
         """Give a queue a place for persistent messages in the log, unless it has one."""
 
-    def begin(self, *, limit: int = LIMIT, moves: bool = False) -> Work:
+    def begin(self, *, limit: int = LIMIT, moves: bool = False) -> UnitOfWork:
         """A new unit of work."""
 
     def note_defect(self, what: str) -> None:
         """Something unexpected has been raised, and is being handled."""
 
 
-def bury(queues: DeadLetterHost, queue: Queue, entries: list[Entry], reason: str, *, backed_out: bool) -> bool:
+def move_to_dead_letters(
+    queues: DeadLetterHost, queue: Queue, entries: list[Entry], reason: str, *, backed_out: bool
+) -> bool:
     """Move messages that somebody had to where dead letters of their queue go; False if there is no such place now."""
-    grave = _grave(queues, queue, len(entries), backed_out=backed_out)
-    if grave is None or queues.trouble is not None or queue.fetch(entries) is None:
+    target = _place_for_dead_letters(queues, queue, len(entries), backed_out=backed_out)
+    if target is None or queues.trouble is not None or queue.fetch(entries) is None:
         return False
     now = queues.now()
     letters = []
@@ -77,17 +79,17 @@ def bury(queues: DeadLetterHost, queue: Queue, entries: list[Entry], reason: str
         except UNREADABLE:  # it may have been rejected just because it makes no sense
             payload = entry.payload
         offset = NOT_PERSISTENT
-        if entry.offset >= 0 and grave.keeps:
+        if entry.offset >= 0 and target.keeps:
             offset = NOT_STORED
-            queues.open_shelf(grave)
+            queues.open_storage(target)
         letters.append(Entry(payload, len(payload), entry.priority, entry.expires, 0, now, offset))
-    if not _move(queues, queue, entries, grave, letters):
+    if not _move(queues, queue, entries, target, letters):
         return False
     queue.counters.dead_lettered += len(entries)
     return True
 
 
-def _grave(queues: DeadLetterHost, queue: Queue, number: int, *, backed_out: bool) -> Queue | None:
+def _place_for_dead_letters(queues: DeadLetterHost, queue: Queue, number: int, *, backed_out: bool) -> Queue | None:
     """The backout queue for what failed too often, else the queue's dead-letter queue, else the server's."""
     definition = queue.definition
     names = [definition.backout_queue] if backed_out else []
@@ -192,7 +194,7 @@ def _send_back(
     for copy, entry in zip(copies, entries, strict=True):
         if entry.offset >= 0 and home.keeps:
             copy.offset = NOT_STORED
-            queues.open_shelf(home)
+            queues.open_storage(home)
     if entries:
         queue.lock(entries)
         if _move(queues, queue, entries, home, copies):

@@ -11,7 +11,7 @@ from heliograph.broker.queues.admission import admit
 from heliograph.broker.queues.consumer import FAILED, Consumer, Outcome
 from heliograph.broker.queues.entry import GONE, IN_WORK, TAKEN, Entry, cost_of
 from heliograph.broker.queues.queue_contents import ContentsHost, QueueContents
-from heliograph.broker.queues.queue_storage import Shelf
+from heliograph.broker.queues.queue_storage import QueueStorage
 from heliograph.broker.queues.refusal import Put, Refusal
 from heliograph.broker.queues.statistics import QueueStatistics
 
@@ -20,7 +20,7 @@ _INDEXED_AT_ONCE = 500
 _FORGOTTEN_AT_ONCE = 500
 
 
-class OpenWork(Protocol):
+class OpenUnitOfWork(Protocol):
     """A unit of work, as queues see it."""
 
     def add_puts(self, queue: "Queue", entries: list[Entry]) -> Refusal | None:
@@ -44,7 +44,7 @@ class QueueHost(ContentsHost, Protocol):
     def place(self, runs: "dict[Queue, list[Entry]]") -> bool:
         """Show messages that need not be stored, and gather the others; whether there are any of those."""
 
-    def open_shelf(self, queue: "Queue") -> None:
+    def open_storage(self, queue: "Queue") -> None:
         """Give a queue a place for persistent messages in the log, unless it has one."""
 
     def note_shown(self, queue: "Queue", entries: list[Entry]) -> None:
@@ -53,7 +53,7 @@ class QueueHost(ContentsHost, Protocol):
     def do_in_slices(self, owner: object, steps: Steps) -> None:
         """Do this bit by bit."""
 
-    def bury(self, queue: "Queue", entries: list[Entry], reason: str, *, backed_out: bool) -> bool:
+    def move_to_dead_letters(self, queue: "Queue", entries: list[Entry], reason: str, *, backed_out: bool) -> bool:
         """Move messages that somebody had to where dead letters go; False if there is no such place now."""
 
 
@@ -64,9 +64,9 @@ class Queue(QueueContents):
     """
 
     def __init__(
-        self, queues: QueueHost, definition: QueueDefinition, shelf: Shelf | None, creator: object = None
+        self, queues: QueueHost, definition: QueueDefinition, storage: QueueStorage | None, creator: object = None
     ) -> None:
-        super().__init__(queues, definition, shelf)
+        super().__init__(queues, definition, storage)
         self._queues = queues
         self.creator = creator
         """Of a temporary queue: who made it, and takes it along."""
@@ -75,7 +75,7 @@ class Queue(QueueContents):
 
     # Putting
 
-    def put(self, messages: Sequence[bytes], *, work: OpenWork | None = None, patient: bool = False) -> Put:
+    def put(self, messages: Sequence[bytes], *, work: OpenUnitOfWork | None = None, patient: bool = False) -> Put:
         """Put encoded messages; which of them were refused, and whether the sender is to be told only when it is safe.
 
         In a unit of work nobody sees them, and nothing is stored, before it is committed. With `patient`, messages that
@@ -116,38 +116,38 @@ class Queue(QueueContents):
         """Everybody may see these messages from now on, all but those that are delayed."""
         if self.deleted or not entries:
             return
-        if self.shelf is not None:
-            entries = self._show_on_shelf(self.shelf, entries)
+        if self.storage is not None:
+            entries = self._show_stored(self.storage, entries)
         self.take_up(entries)
 
-    def _show_on_shelf(self, shelf: Shelf, entries: list[Entry]) -> list[Entry]:
+    def _show_stored(self, storage: QueueStorage, entries: list[Entry]) -> list[Entry]:
         """Which of some entries, that may be seen from now on, are to be known here."""
         persistent = [entry for entry in entries if entry.offset >= 0]
-        if not shelf.loaded and (len(persistent) == len(entries) or not self.load()):
+        if not storage.loaded and (len(persistent) == len(entries) or not self.load()):
             if self._queues.loading is not None:
-                shelf.late += entries
+                storage.late += entries
                 return []
-            return self.leave_in_log(shelf, entries)
+            return self.leave_in_log(storage, entries)
         if persistent:
-            self.keep_on_shelf(shelf, persistent)
+            self.keep_in_storage(storage, persistent)
         return entries
 
-    def keep_on_shelf(self, shelf: Shelf, persistent: list[Entry]) -> None:
+    def keep_in_storage(self, storage: QueueStorage, persistent: list[Entry]) -> None:
         """These are safe, and known: their payloads stay in memory while there is room."""
-        shelf.show(persistent)
+        storage.show(persistent)
         self._queues.note_shown(self, persistent)
 
-    def leave_in_log(self, shelf: Shelf, entries: list[Entry]) -> list[Entry]:
+    def leave_in_log(self, storage: QueueStorage, entries: list[Entry]) -> list[Entry]:
         """As long as nobody has looked into the queue, only these need be known: whoever does finds the others."""
         if persistent := [entry for entry in entries if entry.offset >= 0]:
-            shelf.shown = persistent[-1].offset + 1
+            storage.shown = persistent[-1].offset + 1
             self._queues.wake(self)
             self.account.refund(cost_of(persistent))
         return [entry for entry in entries if entry.offset < 0]
 
-    def open_shelf(self) -> None:
+    def open_storage(self) -> None:
         """Give it a place for persistent messages in the log, unless it has one."""
-        self._queues.open_shelf(self)
+        self._queues.open_storage(self)
 
     # Getting to know what is in the log
 
@@ -188,8 +188,8 @@ class Queue(QueueContents):
     def remove_consumer(self, consumer: Consumer) -> None:
         """It gets nothing more. What it has not settled has to be settled by whoever removes it."""
         self.consumers.remove(consumer)
-        if self.shelf is not None and not len(self.consumers):
-            self.shelf.rest()
+        if self.storage is not None and not len(self.consumers):
+            self.storage.rest()
 
     def serve(self, consumer: Consumer) -> None:
         """Its credit has grown: give it what there is, now. Afterwards a link that drains has got all that it can."""
@@ -202,7 +202,7 @@ class Queue(QueueContents):
     def hand_out(self) -> None:
         """Give what there is to those who want it."""
         may_get = self.consumers and self.definition.get_enabled and not self.deleted
-        if may_get and (self.shelf is None or self.shelf.loaded or self.load()):
+        if may_get and (self.storage is None or self.storage.loaded or self.load()):
             self.consumers.share_out()
 
     def is_behind(self, consumer: Consumer) -> bool:
@@ -223,7 +223,7 @@ class Queue(QueueContents):
         entries: Sequence[Entry],
         outcome: Outcome,
         *,
-        work: OpenWork | None = None,
+        work: OpenUnitOfWork | None = None,
         consumer: Consumer | None = None,
     ) -> None:
         """What a consumer says of messages of this queue that it was given; those settled already are left alone.
@@ -245,8 +245,8 @@ class Queue(QueueContents):
         if outcome.failed or outcome.rejected:
             for entry in entries:
                 entry.deliveries += 1
-            if self.shelf is not None:
-                self.shelf.note_failed(entries)
+            if self.storage is not None:
+                self.storage.note_failed(entries)
         if outcome.undeliverable_here and consumer is not None:
             for entry in entries:
                 self.consumers.bar(consumer, entry)
@@ -259,7 +259,7 @@ class Queue(QueueContents):
             dead, reason = [entry for entry in entries if entry.deliveries >= most], "backout threshold reached"
         else:
             dead, reason = [], ""
-        if dead and self._queues.bury(self, dead, reason, backed_out=not outcome.rejected):
+        if dead and self._queues.move_to_dead_letters(self, dead, reason, backed_out=not outcome.rejected):
             entries = [entry for entry in entries if entry.state not in {IN_WORK, GONE}]
         elif dead and consumer is not None:  # no place for them: at least it does not go round for ever
             for entry in dead:
@@ -283,7 +283,9 @@ class Queue(QueueContents):
     def statistics(self) -> QueueStatistics:
         """Figures of this moment."""
         waiting = [entry.put_at for lane in self.lanes if (entry := lane.first())]
-        oldest = self.shelf.oldest if self.shelf is not None and not self.shelf.loaded else min(waiting, default=0)
+        oldest = (
+            self.storage.oldest if self.storage is not None and not self.storage.loaded else min(waiting, default=0)
+        )
         return QueueStatistics(
             depth=self.depth,
             in_flight=self.in_flight,
@@ -306,8 +308,8 @@ class Queue(QueueContents):
         """It has been deleted. Messages that somebody has are settled in vain."""
         self.deleted = True
         self.index = None
-        if self.shelf is not None:
-            self.shelf.late.clear()
+        if self.storage is not None:
+            self.storage.late.clear()
         self.account.refund(self.account.used)
         for consumer in self.consumers:
             self.consumers.remove(consumer)
@@ -318,6 +320,6 @@ class Queue(QueueContents):
         """There may be a million messages: to free their memory takes time, too."""
         for lane in self.lanes:
             while some := lane.take(_FORGOTTEN_AT_ONCE):
-                if self.shelf is not None:
-                    self.shelf.forget(some)
+                if self.storage is not None:
+                    self.storage.forget(some)
                 yield None

@@ -26,7 +26,7 @@ from heliograph.broker.queues.correlation import CorrelationIndex
 from heliograph.broker.queues.entry import GONE, PENDING, TAKEN, WAITING, Entry, cost_of
 from heliograph.broker.queues.lane import Lane
 from heliograph.broker.queues.message_timers import Timetable
-from heliograph.broker.queues.queue_storage import Shelf
+from heliograph.broker.queues.queue_storage import QueueStorage
 from heliograph.broker.queues.statistics import Counters
 from heliograph.errors import Problem
 
@@ -70,12 +70,12 @@ class ContentsHost(Protocol):
 class QueueContents(ABC):
     """Lanes, payloads and time of one queue."""
 
-    def __init__(self, host: ContentsHost, definition: QueueDefinition, shelf: Shelf | None) -> None:
+    def __init__(self, host: ContentsHost, definition: QueueDefinition, storage: QueueStorage | None) -> None:
         self._contents_host = host
         self.definition = definition
-        self.shelf: Shelf | None = shelf
+        self.storage: QueueStorage | None = storage
         """Its persistent messages in the log; None until the first one comes."""
-        self.depth = shelf.pending if shelf is not None else 0
+        self.depth = storage.pending if storage is not None else 0
         """Messages in the queue, whoever has them, and those of units of work that are not committed."""
         self.account = host.account_for(definition.name)
         """What it takes of the server's memory."""
@@ -183,12 +183,12 @@ class QueueContents(ABC):
 
         In the first case consumers are called when they are.
         """
-        return self.shelf is None or self.shelf.loaded or self._contents_host.load(self)
+        return self.storage is None or self.storage.loaded or self._contents_host.load(self)
 
     @property
     def is_loading(self) -> bool:
         """Whether the queue gets to know its messages just now."""
-        return self.shelf is not None and not self.shelf.loaded and self._contents_host.loading is not None
+        return self.storage is not None and not self.storage.loaded and self._contents_host.loading is not None
 
     def take(self, most: int) -> list[Entry]:
         """Take messages from the front, at most so many, for `deliverable`."""
@@ -207,7 +207,7 @@ class QueueContents(ABC):
         """
         if self._timetable is not None:
             taken = self._less_expired(taken)
-        if self.shelf is not None and self.fetch(taken) is None:
+        if self.storage is not None and self.fetch(taken) is None:
             self._give_back(taken)  # and nobody is woken: they would ask for the same again
             return None
         for entry in taken:
@@ -230,13 +230,13 @@ class QueueContents(ABC):
 
     def fetch(self, entries: Sequence[Entry]) -> list[Entry] | None:
         """Read payloads that are not in memory from the log; those that were read, or None if it is not possible."""
-        if self.shelf is None:
+        if self.storage is None:
             return []
         missing = [entry for entry in entries if entry.payload is None]
         if not missing:
             return missing
         try:
-            self.shelf.fetch(missing)
+            self.storage.fetch(missing)
         except Problem as problem:
             # Nobody gets past it silently: what is behind waits until somebody has seen to the log.
             self._contents_host.unreadable(self, str(problem))
@@ -245,13 +245,13 @@ class QueueContents(ABC):
 
     def let_go(self, entries: Iterable[Entry]) -> None:
         """These were read for a look only: their payloads need not stay in memory."""
-        if self.shelf is not None:
-            self.shelf.let_go(entries)
+        if self.storage is not None:
+            self.storage.let_go(entries)
 
     def gone(self, entries: list[Entry], *, logged: bool = False, got: bool = True) -> None:
         """Messages that somebody had are not needed any more. `logged`: the log has been told."""
-        if self.shelf is not None:
-            self.shelf.done(entries, logged=logged)
+        if self.storage is not None:
+            self.storage.done(entries, logged=logged)
         for entry in entries:
             entry.state = GONE
         number = len(entries)

@@ -1,7 +1,7 @@
-"""A queue's shelf: its persistent messages as they are in the log.
+"""A queue's storage: its persistent messages as they are in the log.
 
 Payloads of persistent messages are in memory while there is room, and are read back when there was none. After a
-restart nothing is in memory: what is on the shelf becomes known when somebody first looks into the queue (`loading`).
+restart nothing is in memory: what is on the storage becomes known when somebody first looks into the queue (`loading`).
 """
 
 from collections.abc import Iterable, Sequence
@@ -55,7 +55,7 @@ class Writes(Protocol):
         """So many deliveries of a message have failed."""
 
 
-class Shelf:
+class QueueStorage:
     """The cursor of one queue, and what its messages cost."""
 
     __slots__ = ("_memory", "_reading", "_record", "_writes", "cursor", "failed", "late", "loaded", "shown")

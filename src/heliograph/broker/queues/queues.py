@@ -11,26 +11,26 @@ from heliograph.broker.core.queue_definition import (
     DEAD_LETTER_QUEUE,
     MOST_MESSAGES,
     TEMPORARY_MODEL,
-    Kind,
     QueueDefinition,
+    QueueKind,
 )
 from heliograph.broker.core.services import Services
 from heliograph.broker.core.slices import SLICE, Steps
 from heliograph.broker.core.timers import Timer
 from heliograph.broker.queues import refusal
 from heliograph.broker.queues.admission import Pattern, admit, unfit_for_all
-from heliograph.broker.queues.dead_letters import bury
+from heliograph.broker.queues.dead_letters import move_to_dead_letters
 from heliograph.broker.queues.entry import NOT_STORED, Entry, cost_of
 from heliograph.broker.queues.loading import Loading
 from heliograph.broker.queues.queue import Queue
 from heliograph.broker.queues.queue_contents import QueueContents
-from heliograph.broker.queues.queue_storage import Memory, Shelf
-from heliograph.broker.queues.queue_writes import QueueWrites, Runs
+from heliograph.broker.queues.queue_storage import Memory, QueueStorage
+from heliograph.broker.queues.queue_writes import PutRuns, QueueWrites
 from heliograph.broker.queues.refusal import STORED, TAKEN, NoSuchQueue, Put, Refusal, Refused
-from heliograph.broker.queues.statistics import WorkCounters
-from heliograph.broker.queues.unit_of_work import LIMIT, Work
-from heliograph.broker.storage import record_kinds as facts
-from heliograph.broker.storage.queue_records import DELIVERIES_ROW, QueueFacts, gone_fact, queue_fact
+from heliograph.broker.queues.statistics import UnitOfWorkCounters
+from heliograph.broker.queues.unit_of_work import LIMIT, UnitOfWork
+from heliograph.broker.storage import record_kinds
+from heliograph.broker.storage.queue_records import DELIVERIES_ROW, QueueRecords, queue_gone_record, queue_record
 from heliograph.broker.storage.store import Store
 from heliograph.broker.storage.turn import Turn
 from heliograph.errors import Problem
@@ -42,18 +42,20 @@ _QUEUE_COST = 5_000
 _HANDED_OUT_AT_ONCE = 500
 """Queues whose messages are handed out before it is seen how long others have waited."""
 
-SYSTEM = (
+SYSTEM_QUEUES = (
     QueueDefinition(
         DEAD_LETTER_QUEUE,
         description="messages that nobody could use",
         max_depth=MOST_MESSAGES,
         max_message_length=256 << 20,
     ),
-    QueueDefinition(TEMPORARY_MODEL, Kind.MODEL, description="what temporary queues are made after", temporary=True),
+    QueueDefinition(
+        TEMPORARY_MODEL, QueueKind.MODEL, description="what temporary queues are made after", temporary=True
+    ),
 )
 
 
-_SYSTEM_NAMES = {one.name for one in SYSTEM}
+_SYSTEM_NAMES = {one.name for one in SYSTEM_QUEUES}
 
 
 class BindingOf(Protocol):
@@ -96,7 +98,7 @@ class Queues:
         self.loading: Loading | None = None
         """While queues get to know what is in the log. It is not changed meanwhile, only added to."""
         self.memory = Memory(services.memory.account("queues", "persistent messages"))
-        self.works = WorkCounters()
+        self.works = UnitOfWorkCounters()
         self.committing = False
         """Whether a unit of work is being written: nobody may see anything of it before all of it is safe."""
         self.dead_letter_queue = DEAD_LETTER_QUEUE
@@ -113,7 +115,7 @@ class Queues:
         queue = self._queues.get(name)
         if queue is None:
             definition = self._definitions.get(name)
-            if definition is not None and definition.kind is Kind.ALIAS:
+            if definition is not None and definition.kind is QueueKind.ALIAS:
                 queue = self._queues.get(definition.target)
             if queue is None:
                 raise NoSuchQueue(name)
@@ -152,13 +154,13 @@ class Queues:
         name = definition.name
         if name in self._definitions:
             raise Refused(refusal.PRECONDITION, f"there is a queue {name} already")
-        if definition.temporary and definition.kind is Kind.LOCAL and creator is None:
+        if definition.temporary and definition.kind is QueueKind.LOCAL and creator is None:
             raise Problem(f"queue {name}: expected a creator for a temporary queue to go with, found none")
         if not self._services.memory.takes_newcomers(_QUEUE_COST + 2 * len(name)):
             raise Refused(refusal.FULL, f"there is no memory for queue {name}")
         self._definitions[name] = definition
         queue = None
-        if definition.kind is Kind.LOCAL:
+        if definition.kind is QueueKind.LOCAL:
             queue = self._queues[name] = Queue(self, definition, None, creator)
             if definition.temporary:
                 self._by_creator.setdefault(creator, {})[queue] = None
@@ -171,11 +173,11 @@ class Queues:
         account.add(_QUEUE_COST + 2 * len(name))
         return account
 
-    def open_shelf(self, queue: Queue) -> None:
+    def open_storage(self, queue: Queue) -> None:
         """A queue gets persistent messages: give it a place for them in the log, unless it has one."""
-        if queue.shelf is None:
+        if queue.storage is None:
             assert self.writes is not None
-            queue.shelf = Shelf(self.writes, self.writes.ledger.new_cursor(), self.memory)
+            queue.storage = QueueStorage(self.writes, self.writes.ledger.new_cursor(), self.memory)
             self._note(queue.definition)
 
     def _note(self, definition: QueueDefinition) -> None:
@@ -183,13 +185,13 @@ class Queues:
             self.writes.ledger.append_record(*fact)
 
     def _fact(self, definition: QueueDefinition) -> ApplicationRecord | None:
-        if definition.temporary and definition.kind is Kind.LOCAL:
+        if definition.temporary and definition.kind is QueueKind.LOCAL:
             return None
         queue = self._queues.get(definition.name)
         if queue is None:
-            return queue_fact(definition, 0, [])
+            return queue_record(definition, 0, [])
         bindings = [binding.fact() for binding in self.bindings.of(queue)]
-        return queue_fact(definition, queue.shelf.cursor.number if queue.shelf else 0, bindings)
+        return queue_record(definition, queue.storage.cursor.number if queue.storage else 0, bindings)
 
     def note(self, queue: Queue) -> None:
         """What the log has to know of a queue has changed."""
@@ -232,8 +234,8 @@ class Queues:
         if depth and not purge:
             raise Refused(refusal.PRECONDITION, f"queue {name} has {depth} messages")
         del self._definitions[name]
-        if self.writes is not None and not (definition.temporary and definition.kind is Kind.LOCAL):
-            self.writes.ledger.append_record(*gone_fact(name))
+        if self.writes is not None and not (definition.temporary and definition.kind is QueueKind.LOCAL):
+            self.writes.ledger.append_record(*queue_gone_record(name))
         if queue is not None:
             self._end(queue)  # its cursor goes last: there must never be a queue without the one it says it has
         return depth
@@ -247,8 +249,8 @@ class Queues:
             if not made:
                 del self._by_creator[queue.creator]
         queue.end()
-        if self.writes is not None and queue.shelf is not None:
-            self.writes.ledger.drop_cursor(queue.shelf.cursor)
+        if self.writes is not None and queue.storage is not None:
+            self.writes.ledger.drop_cursor(queue.storage.cursor)
 
     def check_room(self) -> None:
         """Refused if there are so many queues that clients get no more."""
@@ -259,13 +261,13 @@ class Queues:
     def create_dynamic(self, model: str, creator: object, name: str = "") -> Queue:
         """Make a queue after a model, with a name that nobody has: `name` is what it begins with."""
         after = self.definition(model)
-        if after.kind is not Kind.MODEL:
+        if after.kind is not QueueKind.MODEL:
             raise Refused(refusal.NOT_ALLOWED, f"queue {model} is no model")
         self.check_room()
         prefix = (name or "DYNAMIC")[:30]
         while (full := f"{prefix}.{self._services.new_identifier().upper()}") in self._definitions:
             pass
-        queue = self.define(after.replace(name=full, kind=Kind.LOCAL), creator=creator)
+        queue = self.define(after.replace(name=full, kind=QueueKind.LOCAL), creator=creator)
         assert queue is not None
         return queue
 
@@ -281,7 +283,7 @@ class Queues:
         if len(queues) == 1:
             return [queues[0].put(messages, patient=patient)]
         answers = []
-        alike: dict[tuple[object, ...], Runs] = {}
+        alike: dict[tuple[object, ...], PutRuns] = {}
         patterns: dict[tuple[object, ...], Pattern] = {}
         unfit = unfit_for_all(messages)
         for queue in queues:
@@ -307,7 +309,7 @@ class Queues:
             self.place(runs)
         return answers
 
-    def place(self, runs: Runs) -> bool:
+    def place(self, runs: PutRuns) -> bool:
         """Show messages that need not be stored, and gather the others; whether there are any of those.
 
         The same ones have to be stored for all queues.
@@ -334,9 +336,9 @@ class Queues:
         self.writes.put(runs)
         return True
 
-    def begin(self, *, limit: int = LIMIT, moves: bool = False, account: Account | None = None) -> Work:
+    def begin(self, *, limit: int = LIMIT, moves: bool = False, account: Account | None = None) -> UnitOfWork:
         """A new unit of work; what it has to keep is charged to an account. Refused if there is no memory for it."""
-        return Work(self, limit, moves=moves, account=account)
+        return UnitOfWork(self, limit, moves=moves, account=account)
 
     def load(self, queue: QueueContents) -> bool:
         """Get to know what is in the log for queues that nobody has looked into; whether this one is known now.
@@ -344,15 +346,15 @@ class Queues:
         Others are served meanwhile. Consumers of the queue are called when it is known.
         """
         assert self.writes is not None
-        assert queue.shelf is not None
+        assert queue.storage is not None
         if self.loading is not None:
             self.loading.wanted[queue] = None
             return False
-        unknown = [one for one in self._queues.values() if one.shelf is not None and not one.shelf.loaded]
+        unknown = [one for one in self._queues.values() if one.storage is not None and not one.storage.loaded]
         loading = self.loading = Loading(self.writes.ledger, self.memory, unknown)
         loading.wanted[queue] = None
         self._services.slices.begin(loading, self._load(loading), partial(self._look_further, loading))
-        return queue.shelf.loaded
+        return queue.storage.loaded
 
     def _load(self, loading: Loading) -> Steps:
         try:
@@ -367,22 +369,22 @@ class Queues:
 
     def _look_further(self, loading: Loading) -> None:
         for queue in loading.wanted:
-            if queue.shelf is not None and queue.shelf.loaded:  # or it would be tried again and again
+            if queue.storage is not None and queue.storage.loaded:  # or it would be tried again and again
                 queue.look_further()
 
     def unreadable(self, queue: QueueContents, why: str) -> None:
         """Messages of a queue cannot be read back."""
         self._services.journal.unreadable(f"queue {queue.name}", why)
 
-    def bury(self, queue: Queue, entries: list[Entry], reason: str, *, backed_out: bool) -> bool:
-        """See `dead_letters.bury`."""
-        return bury(self, queue, entries, reason, backed_out=backed_out)
+    def move_to_dead_letters(self, queue: Queue, entries: list[Entry], reason: str, *, backed_out: bool) -> bool:
+        """See `dead_letters.move_to_dead_letters`."""
+        return move_to_dead_letters(self, queue, entries, reason, backed_out=backed_out)
 
     def cursors(self) -> Iterator[Cursor]:
         """Where the messages of queues are in the log."""
         for queue in self._queues.values():
-            if queue.shelf is not None:
-                yield queue.shelf.cursor
+            if queue.storage is not None:
+                yield queue.storage.cursor
 
     def note_defect(self, what: str) -> None:
         """Something unexpected has been raised, and is being handled."""
@@ -490,7 +492,7 @@ class Queues:
 
     # Restarts
 
-    def all_facts(self) -> Iterator[ApplicationRecord]:
+    def all_records(self) -> Iterator[ApplicationRecord]:
         """All that the log has to know, messages aside; the broker may go on meanwhile."""
         for name in list(self._definitions):
             definition = self._definitions.get(name)
@@ -498,11 +500,11 @@ class Queues:
                 continue
             yield fact
             queue = self._queues.get(name)
-            if queue is not None and queue.shelf is not None and queue.shelf.failed:
-                rows = [DELIVERIES_ROW.pack(queue.shelf.cursor.number, *row) for row in queue.shelf.failed.items()]
-                yield facts.DELIVERIES, b"".join(rows)
+            if queue is not None and queue.storage is not None and queue.storage.failed:
+                rows = [DELIVERIES_ROW.pack(queue.storage.cursor.number, *row) for row in queue.storage.failed.items()]
+                yield record_kinds.DELIVERIES, b"".join(rows)
 
-    def recover(self, found: QueueFacts, failed: Callable[[Record, Exception], None]) -> set[int]:
+    def recover(self, found: QueueRecords, failed: Callable[[Record, Exception], None]) -> set[int]:
         """Take up the queues that the log tells of; the numbers of their cursors. `failed` gets the ones that fail."""
         owned = set()
         for name in found.names():
@@ -516,25 +518,25 @@ class Queues:
                 found.forget(name)
         return owned
 
-    def _recover(self, name: str, found: QueueFacts) -> set[int]:
+    def _recover(self, name: str, found: QueueRecords) -> set[int]:
         assert self.writes is not None
         definition, number = found.definition(name)
         self._definitions[name] = definition
-        if definition.kind is not Kind.LOCAL:
+        if definition.kind is not QueueKind.LOCAL:
             return set()
-        shelf = None
+        storage = None
         if number:
             cursor = self.writes.ledger.cursors.get(number)
             if cursor is None:
                 raise Problem(f"expected cursor {number} with its messages, found none")
-            shelf = Shelf(self.writes, cursor, self.memory, found.failed(cursor))
-        queue = self._queues[name] = Queue(self, definition, shelf)
+            storage = QueueStorage(self.writes, cursor, self.memory, found.failed(cursor))
+        queue = self._queues[name] = Queue(self, definition, storage)
         self.bindings.restore(queue, found.bindings(name))
         return {number} if number else set()
 
     def open(self, declared: Sequence[QueueDefinition]) -> None:
         """See to it that the server's own queues are there, and those of the configuration."""
-        for definition in SYSTEM:
+        for definition in SYSTEM_QUEUES:
             if definition.name not in self._definitions:
                 self.define(definition)
         for definition in declared:
@@ -546,10 +548,10 @@ class Queues:
         In place of the queue that is always there, an administrator may have chosen another (`send_dead_letters`).
         """
         known = self._definitions.get(name)
-        if known is not None and known.kind is not Kind.LOCAL:
+        if known is not None and known.kind is not QueueKind.LOCAL:
             raise Problem(f"expected a local queue for dead letters, found {name} of kind {known.kind}")
         if known is None:
-            self.define(SYSTEM[0].replace(name=name))
+            self.define(SYSTEM_QUEUES[0].replace(name=name))
         self.dead_letter_queue = name
         chosen = self._definitions[DEAD_LETTER_QUEUE].dead_letter_queue if name == DEAD_LETTER_QUEUE else ""
         if chosen in self._queues:

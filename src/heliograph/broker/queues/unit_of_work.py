@@ -11,7 +11,7 @@ from heliograph.broker.queues.entry import IN_WORK, NOT_STORED, TAKEN, Entry
 from heliograph.broker.queues.queue import Queue
 from heliograph.broker.queues.queue_writes import QueueWrites
 from heliograph.broker.queues.refusal import Refusal, Refused
-from heliograph.broker.queues.statistics import WorkCounters
+from heliograph.broker.queues.statistics import UnitOfWorkCounters
 
 LIMIT = 10_000
 """Messages in one unit of work."""
@@ -22,14 +22,14 @@ _COST = 2_000
 _MESSAGE_COST = 100
 
 
-class WorkHost(Protocol):
+class UnitOfWorkHost(Protocol):
     """All queues, as far as units of work have to do with them."""
 
     committing: bool
     """Whether a unit of work is being written: nobody may see anything of it before all of it is safe."""
 
     @property
-    def works(self) -> WorkCounters:
+    def works(self) -> UnitOfWorkCounters:
         """What is counted of units of work."""
 
     @property
@@ -47,10 +47,10 @@ class WorkHost(Protocol):
         """Do this when the turn is safe."""
 
 
-class Work:
+class UnitOfWork:
     """Made by `Queues.begin`. Handed to `Queue.put(work=...)` and `Queue.settle(work=...)`; `publish` is for topics."""
 
-    def __init__(self, queues: WorkHost, limit: int, *, moves: bool, account: Account | None) -> None:
+    def __init__(self, queues: UnitOfWorkHost, limit: int, *, moves: bool, account: Account | None) -> None:
         """`moves`: what it gets, it puts elsewhere, so nobody has got it. Memory is charged to an account."""
         self._hold = account.hold(_COST) if account is not None else None
         if account is not None and self._hold is None:
@@ -186,8 +186,8 @@ class Work:
             if stored := [entry for entry in entries if entry.offset == NOT_STORED]:
                 writes.store({queue: stored})
         for queue, entries in self._gets.items():
-            if queue.shelf is not None and (offsets := [entry.offset for entry in entries if entry.offset >= 0]):
-                writes.acknowledge(queue.shelf.cursor, offsets)
+            if queue.storage is not None and (offsets := [entry.offset for entry in entries if entry.offset >= 0]):
+                writes.acknowledge(queue.storage.cursor, offsets)
         for action in self._publications:
             action()
 

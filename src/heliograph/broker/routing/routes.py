@@ -41,14 +41,14 @@ class Route:
 
     __slots__ = (
         "_parts",
+        "batches",
         "bound",
         "catching_up",
         "durable",
-        "gatherings",
         "gathers",
         "groups",
         "most",
-        "most_gathered",
+        "most_batched",
         "partitions",
         "receivers",
         "straight3",
@@ -98,11 +98,11 @@ class Route:
             or any(one.outlet.one_by_one for group in groups for one in group.members)
         )
         """Whether messages of several clients can be published together: nobody has to look at each of them."""
-        self.most_gathered = max(1, min(_GATHERED_AT_ONCE, _COPIES_AT_ONCE // max(1, len(receivers)), self.most))
+        self.most_batched = max(1, min(_GATHERED_AT_ONCE, _COPIES_AT_ONCE // max(1, len(receivers)), self.most))
         """How many messages of several clients can be published together."""
         self.partitions = [stream for stream in self.streams if len(stream.cursors) > 1]
         """Streams that put the messages of each topic into one of several partitions."""
-        self.gatherings: dict[int, Gathering] = {}
+        self.batches: dict[int, Batch] = {}
         """What is to be published together at the end of this turn."""
 
     def stores(self, span: Span) -> bool:
@@ -117,7 +117,7 @@ class Route:
         """Whether the log gets these messages, for whomever."""
         return self.stores(span) or (span.qos > 0 and self.bound is not None and self.bound.is_durable)
 
-    def gathering_key(self, topic: bytes, qos: int, version5: bool) -> int:
+    def batch_key(self, topic: bytes, qos: int, version5: bool) -> int:
         """The same for messages that can be published together."""
         key = qos << 1 | version5
         for stream in self.partitions:
@@ -182,7 +182,7 @@ class Publisher(Protocol):
     version5: bool
     explain: bool
     """It wants reason strings."""
-    gathering: "Gathering | None"
+    batch: "Batch | None"
     """What it has published in this turn waits there."""
 
     def find_route(self, topic: bytes) -> Route:
@@ -192,7 +192,7 @@ class Publisher(Protocol):
         """End the connection from this side."""
 
 
-class Gathering:
+class Batch:
     """Messages for the same receivers, column by column."""
 
     __slots__ = ("arrivals", "generation", "heads", "name_ends", "packets", "publishers", "qos", "route", "version5")
@@ -210,7 +210,7 @@ class Gathering:
         self.heads: list[int] = []
         """Bytes before the payload in each packet."""
         self.arrivals: list[int] | None = [] if route.partitions else None
-        """The place of each message among all of this turn, where one publisher's may be in several gatherings."""
+        """The place of each message among all of this turn, where one publisher's may be in several batches."""
 
     def add(self, publisher: Publisher, packet: bytes, name_end: int, head: int) -> None:
         """One more message."""

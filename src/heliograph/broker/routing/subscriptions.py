@@ -7,7 +7,7 @@ QoS 1 or 2. When it goes, or wants QoS 0 only, the place is retired: what is in 
 from heliograph.broker.core.services import Services
 from heliograph.broker.core.slices import Steps
 from heliograph.broker.routing.routes import RouteTable
-from heliograph.broker.sessions.buffer import Held
+from heliograph.broker.sessions.buffer import BufferTotals
 from heliograph.broker.sessions.session import Session, ShareGroup, Subscription, subscription_cost
 from heliograph.broker.sessions.spool import Spool
 from heliograph.broker.storage.store import Store
@@ -17,7 +17,7 @@ from heliograph.mqtt import ProtocolError, Reason, check_topic_filter, packets, 
 class Subscriptions:
     """`broker.subscriptions`."""
 
-    def __init__(self, services: Services, store: Store | None, routes: RouteTable, held: Held) -> None:
+    def __init__(self, services: Services, store: Store | None, routes: RouteTable, held: BufferTotals) -> None:
         """`held` is what waits in all buffers together."""
         self._services = services
         self._store = store

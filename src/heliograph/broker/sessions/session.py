@@ -14,7 +14,7 @@ from heliograph.broker.core.retained import Walk
 from heliograph.broker.core.slices import Steps
 from heliograph.broker.core.span import Span
 from heliograph.broker.core.timers import Timer
-from heliograph.broker.sessions.buffer import Buffer, Held
+from heliograph.broker.sessions.buffer import Buffer, BufferTotals
 from heliograph.broker.sessions.identifier_set import IdentifierSet
 from heliograph.broker.sessions.spool import Spool
 from heliograph.broker.sessions.window import Settled, Window
@@ -117,7 +117,7 @@ class Session:
         if self.received is not None:
             self.received.remove(packet_id, packet_id + 1)
 
-    def room(self) -> int:
+    def window_room(self) -> int:
         """How many QoS 1 and 2 messages can be sent now."""
         return self.window.room() if self.window else self.inflight_limit
 
@@ -236,7 +236,7 @@ class Subscription:
         other.extra, other.spool = self.extra, self.spool
         return other
 
-    def own_buffer(self, held: Held) -> Buffer:
+    def own_buffer(self, held: BufferTotals) -> Buffer:
         """The buffer, made if there was none yet."""
         if self.buffer is None:
             self.buffer = Buffer(held, self.session.account)
@@ -248,7 +248,7 @@ class ShareGroup:
 
     __slots__ = ("buffer", "filter", "members", "name", "spool", "turn")
 
-    def __init__(self, name: str, topic_filter: str, held: Held, account: Account) -> None:
+    def __init__(self, name: str, topic_filter: str, held: BufferTotals, account: Account) -> None:
         self.name = name
         self.filter = topic_filter
         self.members: list[Subscription] = []

@@ -6,7 +6,7 @@ import struct
 from typing import Any
 
 from heliograph.broker.core.queue_definition import LONGEST_LIFE, QueueDefinition
-from heliograph.broker.storage import record_kinds as facts
+from heliograph.broker.storage import record_kinds
 from heliograph.errors import Problem
 from heliograph.log import ApplicationRecord, Cursor, Record
 from heliograph.objects import is_number, shown
@@ -17,7 +17,7 @@ DELIVERIES_ROW = struct.Struct("<IQI")
 """Number of the cursor, offset of the message, failed deliveries."""
 
 
-def queue_fact(definition: QueueDefinition, cursor: int, bindings: list[dict[str, Any]]) -> ApplicationRecord:
+def queue_record(definition: QueueDefinition, cursor: int, bindings: list[dict[str, Any]]) -> ApplicationRecord:
     """All that is known of a queue; the cursor is 0 for an alias or a model."""
     fact = {
         "queue": definition.name,
@@ -25,15 +25,15 @@ def queue_fact(definition: QueueDefinition, cursor: int, bindings: list[dict[str
         "definition": {**dataclasses.asdict(definition), "max_ttl": definition.max_ttl_ms},
         "bindings": bindings,
     }
-    return facts.QUEUE, facts.as_json(fact)
+    return record_kinds.QUEUE, record_kinds.as_json(fact)
 
 
-def gone_fact(name: str) -> ApplicationRecord:
+def queue_gone_record(name: str) -> ApplicationRecord:
     """There is nothing behind this name any more."""
-    return facts.QUEUE_GONE, facts.as_json({"queue": name})
+    return record_kinds.QUEUE_GONE, record_kinds.as_json({"queue": name})
 
 
-class QueueFacts:
+class QueueRecords:
     """What the log says of queues, while it is read."""
 
     def __init__(self) -> None:
@@ -45,15 +45,15 @@ class QueueFacts:
 
     def take(self, record: Record) -> bool:
         """Take up a fact, if it is about queues."""
-        if record.kind == facts.QUEUE:
+        if record.kind == record_kinds.QUEUE:
             fact = json.loads(record.body)
             if not isinstance(fact["cursor"], int):
                 raise Problem(f"expected the number of a cursor, found {fact['cursor']!r}")
             self._by_name[fact["queue"]] = fact
             self.records[fact["queue"]] = record
-        elif record.kind == facts.QUEUE_GONE:
+        elif record.kind == record_kinds.QUEUE_GONE:
             self.forget(json.loads(record.body)["queue"])
-        elif record.kind == facts.DELIVERIES:
+        elif record.kind == record_kinds.DELIVERIES:
             for cursor, offset, deliveries in DELIVERIES_ROW.iter_unpack(record.body):
                 self._failed.setdefault(cursor, {})[offset] = deliveries
         else:

@@ -173,7 +173,7 @@ class Stream:
                 yield cursor, end, size
 
 
-def options_of(fact: dict[str, Any]) -> StreamOptions:
+def stream_options_of(fact: dict[str, Any]) -> StreamOptions:
     """What was wanted of the stream that a fact tells of."""
     return StreamOptions(
         fact["stream"], fact["filter"], len(fact["cursors"]), fact["retention_bytes"], fact["retention_age"]
@@ -205,7 +205,7 @@ class Streams:
         return {cursor.number for stream in self.by_name.values() for cursor in stream.cursors}
 
     def _recovered(self, fact: dict[str, Any]) -> Stream:
-        options = options_of(fact)
+        options = stream_options_of(fact)
         if missing := [number for number in fact["cursors"] if number not in self._ledger.cursors]:
             raise Problem(f"expected cursor {missing[0]} with messages of it, found none")
         identity = fact.get("identity", "")

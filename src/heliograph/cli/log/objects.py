@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from heliograph.broker import Broker, Clock, Limits, LogContents, SetAside, SetAsides, Store, options_of
+from heliograph.broker import Broker, Clock, Limits, LogContents, SetAside, SetAsides, Store, stream_options_of
 from heliograph.cli.log.records import as_json, kind_name
 from heliograph.errors import Problem
 from heliograph.log import CursorTable, LogOptions, LogReader
@@ -24,7 +24,7 @@ _LIMITS = Limits(retained_messages=_MOST, retained_bytes=_MOST, max_messages=_MO
 def replay(directory: Path, start: int, end: int) -> tuple[CursorTable, LogContents]:
     """What a server that starts would know, without taking the log from one that has it."""
     contents = LogContents()
-    account = CursorTable(contents.take_fact, contents.take_messages)
+    account = CursorTable(contents.take_record, contents.take_messages)
     for record in LogReader(directory).records(start, end):
         account.replay(record)
     return account, contents
@@ -80,7 +80,7 @@ def opened(directory: Path) -> Iterator[Store]:
         # Those that the configuration had stay as they are; others, and what cannot be opened, are no business of ours.
         if isinstance(fact, dict) and not fact.get("made"):
             try:
-                streams.append(options_of(fact))
+                streams.append(stream_options_of(fact))
             except Exception:  # noqa: S112  (it is set aside when it is opened)
                 continue
     try:

@@ -9,7 +9,7 @@ from itertools import chain, islice
 from typing import Any
 
 from heliograph import __version__
-from heliograph.broker import Broker, Buffer, Host, ShareGroup, Spool, Steps, Subscription
+from heliograph.broker import AmqpHost, Broker, Buffer, ShareGroup, Spool, Steps, Subscription
 from heliograph.server.http.metrics import CONTENT_TYPE, Metric, lines_for_prometheus
 from heliograph.server.http.pipeline_metrics import pipeline_metrics
 from heliograph.server.http.queue_metrics import amqp_metrics, queue_manager_metrics, queue_metrics, work_metrics
@@ -31,7 +31,7 @@ Facts = Callable[[], list[dict[str, Any]]]
 
 
 def pages(
-    host: Host,
+    host: AmqpHost,
     server_name: Callable[[], str],
     managers: Facts,
     pipelines: Facts,

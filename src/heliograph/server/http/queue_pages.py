@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Any
 
-from heliograph.broker import Broker, Host, Steps, figures
+from heliograph.broker import AmqpHost, Broker, Steps, figures_of_queue
 
 
 def queue_figures(broker: Broker, found: dict[str, Any]) -> Steps:
@@ -18,7 +18,7 @@ def queue_figures(broker: Broker, found: dict[str, Any]) -> Steps:
             others["count"] += 1
             others["depth"] += queue.depth
         elif not queue.deleted:
-            named.append({"name": queue.name, **figures(broker, queue.name)})
+            named.append({"name": queue.name, **figures_of_queue(broker, queue.name)})
         yield None
     found["named"] = sorted(named, key=lambda one: str(one["name"]))
 
@@ -32,7 +32,7 @@ def work_figures(broker: Broker) -> dict[str, int]:
     return dataclasses.asdict(broker.queues.works)
 
 
-def amqp_figures(host: Host) -> dict[str, int]:
+def amqp_figures(host: AmqpHost) -> dict[str, int]:
     """AMQP clients that are connected."""
     connections = [connection for some in host.containers.values() for connection in some]
     return {"connections": len(connections), "links": sum(len(connection.links) for connection in connections)}

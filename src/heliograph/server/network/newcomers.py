@@ -5,9 +5,9 @@ import os
 from collections.abc import Callable
 from ssl import SSLContext
 
-from heliograph.broker import Gate
+from heliograph.broker import Authenticator
 from heliograph.mqtt import Reason
-from heliograph.server.access.authentication import EncryptedOnlyGate
+from heliograph.server.access.authentication import EncryptedOnlyAuthenticator
 from heliograph.server.network.layered import LayeredOutlet
 from heliograph.server.network.tls import Tls
 
@@ -28,10 +28,13 @@ class Newcomer:
         self,
         outlet: LayeredOutlet,
         context: SSLContext,
-        begin: Callable[[LayeredOutlet, Gate | None], None],
+        begin: Callable[[LayeredOutlet, Authenticator | None], None],
         refused: Callable[[LayeredOutlet, Exception], None],
     ) -> None:
-        """`begin` gets the client with its gate, None if its certificate tells which, `refused` the reason why not."""
+        """`begin` gets the client with its authenticator, or None if its certificate tells which.
+
+        `refused` gets the reason why not.
+        """
         self._outlet = outlet
         self._context = context
         self._begin = begin
@@ -51,7 +54,7 @@ class Newcomer:
         self.heard = outlet.broker.now()
         if outlet.tls is None:
             if data[0] != _TLS_HANDSHAKE:
-                self._let_in(EncryptedOnlyGate())
+                self._let_in(EncryptedOnlyAuthenticator())
                 outlet.above.receive(data)
                 return
             outlet.tls = Tls(self._context, outlet)
@@ -75,9 +78,9 @@ class Newcomer:
             self._let_in(None)
             tls.receive(b"")  # the first words may have come with the last step
 
-    def _let_in(self, gate: Gate | None) -> None:
+    def _let_in(self, authenticator: Authenticator | None) -> None:
         self._close()
-        self._begin(self._outlet, gate)
+        self._begin(self._outlet, authenticator)
 
     def _refuse(self, error: Exception) -> None:
         self._close()

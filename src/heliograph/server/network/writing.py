@@ -7,7 +7,7 @@ from contextlib import suppress
 from time import monotonic
 from typing import cast
 
-from heliograph.broker import SLICE, Broker, Conversation, Gate, Hold, Outlet
+from heliograph.broker import SLICE, Authenticator, Broker, Conversation, Hold, Outlet
 from heliograph.mqtt import Reason
 from heliograph.server.config.tables import ListenerProtocol
 from heliograph.server.network.addresses import address_text
@@ -80,7 +80,7 @@ def peer_text(peer: object) -> str:
     return "local"
 
 
-Protocols = Mapping[ListenerProtocol, Callable[[Outlet, Gate], Conversation]]
+Protocols = Mapping[ListenerProtocol, Callable[[Outlet, Authenticator], Conversation]]
 """How to begin a conversation, by what the client speaks."""
 
 
@@ -108,9 +108,9 @@ class Writer:
         self.lingering = Lingering(loop)
         """Sockets of connections that were ended here, when all has been written."""
 
-    def opened(self, outlet: NetworkOutlet, gate: Gate, protocol: ListenerProtocol) -> None:
+    def opened(self, outlet: NetworkOutlet, authenticator: Authenticator, protocol: ListenerProtocol) -> None:
         """A connection has come."""
-        outlet.connection = self._protocols[protocol](outlet, gate)
+        outlet.connection = self._protocols[protocol](outlet, authenticator)
         self.outlets.add(outlet)
 
     def closed(self, outlet: NetworkOutlet) -> None:
