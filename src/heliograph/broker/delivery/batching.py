@@ -1,4 +1,4 @@
-"""What clients publish in a turn, gathered into runs for the same receivers: see rules 3 to 7 of `turn`."""
+"""What clients publish in a turn, gathered into runs for the same receivers: see rules 3 to 7 of `storage/turn.py`."""
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext

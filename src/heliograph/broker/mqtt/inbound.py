@@ -1,10 +1,22 @@
 """PUBLISH packets from a client: cut into spans, routed, acknowledged. This is the hot path of the server.
 
-A buffer from the network usually holds many packets. From a packet on, the longest run is taken that can travel in one
-piece:
-- `take_straight`: QoS 0 packets that go byte for byte to the same receivers, whatever their topics and lengths;
-- `take_span`: packets with one header and one length, found column by column.
-The price of a message is then a share of the price of its run.
+Theory of operation
+1. A buffer from the network usually holds many packets. From a packet on, the longest run is taken that can travel in
+   one piece. `take_straight`: QoS 0 packets that go byte for byte to the same receivers, whatever their topics and
+   lengths. `take_span`: packets with one header and one length, found column by column. The price of a message is then
+   a share of the price of its run.
+2. `take_straight` leaves whatever is out of the ordinary to `take_span`, without complaint; `take_span` says what is
+   wrong with a packet. A ProtocolError ends the connection. What came before in the same buffer has been published.
+3. A message that comes alone is put into a batch with those of other clients (`delivery.batching`), unless it needs a
+   look of its own. Before a client does anything else, its batch is published: its order is kept.
+4. Every span goes through `Broker.publish`. Its answer says how many messages from the front somebody took, and how
+   many are in the log; the acknowledgement is held back until these are safe.
+5. QoS 2: identifiers are in `session.received` from the moment on at which their messages are published until PUBREL. A
+   message whose identifier is there is answered, and not published again. If publishing fails, the identifier goes out
+   again: the client sends the message once more. The log has the identifiers with the messages, or as moves right
+   behind them; where queues are involved both are one group (`as_a_whole`).
+6. A message for very many receivers goes to them in parts, and the client is not read from meanwhile. QoS 2 messages
+   are published in one go all the same.
 """
 
 from typing import NamedTuple

@@ -1,4 +1,19 @@
-"""All queues of a broker: their names, what they are, and what happens to all of them."""
+"""All queues of a broker: their names, what they are, and what happens to all of them.
+
+Theory of operation
+1. A name stands for a queue, an alias or a model (`definition`). Only a queue has messages (`find`). What is defined is
+   in the log, but for temporary queues: these go with their creator.
+2. Persistent messages gather in `writes` until the turn ends, and are shown to consumers when it is safe. All others
+   are shown at once (`place`). A queue gets its place in the log with its first persistent message (`open_storage`).
+3. A queue in which something may be handed out is *awake*. At the end of the turn (`end_turn`), and whenever more is
+   safe, what is there is handed out; of very many queues, some later. Then writes go to the log, with what was settled
+   meanwhile. Nothing that consumers do there may wait for another turn unseen: what wakes a queue again is handed out
+   in the same turn.
+4. Consumers that choose share one slice of time for each turn (`may_look`).
+5. After a restart nothing is known of messages in the log. Whoever first looks into a queue has them loaded, for all
+   queues at once, in slices (`loading`); meanwhile the log must not be compacted, for messages would move.
+6. Queues know their neighbours only through this object; it knows bindings by a protocol (`QueueBindings`).
+"""
 
 import gc
 from collections.abc import Callable, Iterator, Sequence

@@ -1,4 +1,18 @@
-"""A unit of work: puts, gets and publications of which all or none happen."""
+"""A unit of work: puts, gets and publications of which all or none happen.
+
+Theory of operation
+1. Until the commit nothing happens. Puts are counted in their queue (depth, memory) and seen by nobody. What is settled
+   stays locked (`IN_WORK`): whoever had it has done with it, and nobody else gets it. Publications are kept as actions.
+2. `commit` first looks for obstacles: too many messages, a queue that is gone, a log that cannot be written. With one,
+   all is rolled back, and `done` gets the reason. From then on nothing may be refused any more.
+3. What has to be stored is written as one group of the log (`together`): puts, acknowledgements of gets, and what
+   publications store. While that goes on (`committing`), what these publications put into queues is not shown.
+4. When the group is safe, all of it happens at once: gets are gone, what was rejected or released goes back, puts are
+   shown, and `done` is called. Without a log, or with nothing to store, that is right away.
+5. If writing fails, the group leaves no trace, all is rolled back, and the error goes on to whoever committed.
+6. `roll_back` gives gets back to their places, each as a failed delivery. A unit of work ends once: afterwards it is
+   `over`, takes nothing more, and what is settled in it counts as failed.
+"""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager

@@ -4,9 +4,10 @@ Theory of operation
 1. In a turn, what clients have sent is taken in, then all that follows from it is written out: to the log, and to
    clients. Everything that is left for the end of the turn is known here.
 2. Bytes for a client go into its outlet (`write`). Outlets with bytes are *dirty*; the server writes each once.
-3. Messages that come alone gather until the turn ends (`batch`): QoS 1 and 2, and QoS 0 if they are stored. Those
-   of all clients for the same receivers are published as one span (`mixed_span`). However many clients and topics there
-   are, it is one record of the log, one range of packet identifiers for each receiver, and one entry in its window.
+3. Messages that come alone gather in batches until the turn ends (`delivery/batching.py`): QoS 1 and 2, and QoS 0 if
+   they are stored. Those of all clients for the same receivers are published as one span (`mixed_span`). However many
+   clients and topics there are, it is one record of the log, one range of packet identifiers for each receiver, and one
+   entry in its window.
 4. Messages for the same receivers have the same `Route`. They gather only with others of their QoS, their protocol
    version and their partition of each stream.
 5. The order of each publisher is kept. What else a client does in a turn in which it has published something that still
