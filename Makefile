@@ -22,7 +22,7 @@ MINUTES ?= 5
 COVERED := $(filter-out tests/faults/ tests/fuzz/ tests/hostile/ tests/interop/,$(sort $(dir $(wildcard tests/*/.))))
 COVERAGE := $(BIN)/coverage
 
-.PHONY: run test coverage test-spark lint format bench bench-scores bench-flows bench-spark node-red soak faults fuzz clean help
+.PHONY: run test coverage test-spark lint format docs bench bench-scores bench-flows bench-spark node-red soak faults fuzz clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -30,7 +30,7 @@ help: ## list the targets
 run: $(READY_SPARK) ## set up, then run the telemetry example: server, devices, Spark (CONFIG=file.toml: your own server instead)
 	@$(if $(CONFIG),$(BIN)/helio serve --config $(CONFIG),$(BIN)/python examples/telemetry/run.py)
 
-test: lint node-clients java-clients ## set up, then lint, types and all tests but those of test-spark
+test: lint docs node-clients java-clients ## set up, then lint, types, documentation and all tests but those of test-spark
 	$(BIN)/python -m pytest -n $(TESTERS) -m "not spark"
 
 coverage: $(READY_DEV) ## branch coverage of each room; fails where it is below the floor in pyproject.toml
@@ -43,14 +43,17 @@ test-spark: $(READY_DEV) ## the long tests with Spark: kills, clusters, pipeline
 	$(BIN)/python -m pytest -m spark tests/pipeline tests/lab/spark tests/faults
 
 lint: $(READY_DEV) ## ruff, mypy strict, import rules
-	$(BIN)/ruff check src tests
-	$(BIN)/ruff format --check src tests
+	$(BIN)/ruff check src tests docs/site_hooks.py
+	$(BIN)/ruff format --check src tests docs/site_hooks.py
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
 format: $(READY_DEV) ## rewrite the code in the project's format
-	$(BIN)/ruff check --fix src tests
-	$(BIN)/ruff format src tests
+	$(BIN)/ruff check --fix src tests docs/site_hooks.py
+	$(BIN)/ruff format src tests docs/site_hooks.py
+
+docs: $(READY_DEV) ## build the documentation site in build/site; dead links and missing anchors fail
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 bench: bench-scores ## measure this server beside its peers (BENCH="--quick" for a short look), and the scoring of runs
 	$(BIN)/helio bench $(BENCH)
@@ -93,7 +96,7 @@ $(READY): $(BIN)/python pyproject.toml constraints.txt
 	@touch $@
 
 $(READY_DEV): $(BIN)/python pyproject.toml constraints.txt
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[flow,lab,spark,dev]'
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[flow,lab,spark,docs,dev]'
 	@touch $@ $(READY)
 
 # Spark's classes in an archive, so that each session starts in half the time.

@@ -5,9 +5,9 @@ from typing import Any
 
 from heliograph.errors import Problem
 from heliograph.flow.formats import Catalogue
-from heliograph.flow.language.esql.compiling import compile_program
-from heliograph.flow.language.esql.evaluation import Evaluation
-from heliograph.flow.language.esql.parsing import parse_program
+from heliograph.flow.language.esql.compiling.program_compiling import compile_program
+from heliograph.flow.language.esql.parsing.program_parsing import parse_program
+from heliograph.flow.language.esql.runtime.evaluation import Evaluation
 from heliograph.flow.language.values.text import character
 from heliograph.flow.tree import Element
 

@@ -1,4 +1,4 @@
-"""The chapter about nodes in docs/guides/flows.md, made from what nodes declare.
+"""The chapter about nodes in docs/reference/flows.md, made from what nodes declare.
 
 python tests/flow_nodes_table.py     writes it anew (PYTHONPATH=src)
 """
@@ -10,7 +10,7 @@ from typing import Any
 from heliograph.flow.engine.node import NodeKind, Property
 from heliograph.flow.engine.nodes.node_kinds import KINDS
 
-PAGE = Path(__file__).parents[1] / "docs" / "guides" / "flows.md"
+PAGE = Path(__file__).parents[1] / "docs" / "reference" / "flows.md"
 BEGIN = "<!-- Made from what the nodes declare: python tests/flow_nodes_table.py -->\n"
 END = "<!-- The end of what is made. -->\n"
 

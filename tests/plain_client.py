@@ -5,20 +5,7 @@ import ssl
 from types import TracebackType
 from typing import Any, Self
 
-from heliograph.mqtt import (
-    ConnAck,
-    Connect,
-    Disconnect,
-    Packet,
-    PubAck,
-    Publish,
-    SubAck,
-    Subscribe,
-    Subscription,
-    decode,
-    encode,
-    packet_bounds,
-)
+from heliograph.mqtt import decode, encode, packet_bounds, packets
 from running import PATIENCE
 
 _ANY_SIZE = 1 << 28
@@ -52,13 +39,13 @@ class PlainClient:
     ) -> None:
         self.close()
 
-    def send(self, *packets: Packet) -> None:
+    def send(self, *packets: packets.Packet) -> None:
         self.send_bytes(b"".join(encode(packet, self.version) for packet in packets))
 
     def send_bytes(self, data: bytes) -> None:
         self.socket.sendall(data)
 
-    def receive(self) -> Packet:
+    def receive(self) -> packets.Packet:
         """The next packet; ConnectionError if the server closes the connection instead."""
         while True:
             bounds = packet_bounds(self._received, 0, _ANY_SIZE)
@@ -70,11 +57,11 @@ class PlainClient:
                 raise ConnectionError("the server closed the connection")
             self._received += more
 
-    def connect(self, client_id: str = "", **options: Any) -> ConnAck:
+    def connect(self, client_id: str = "", **options: Any) -> packets.ConnAck:
         """Send CONNECT; the answer."""
-        self.send(Connect(client_id, self.version, **options))
+        self.send(packets.Connect(client_id, self.version, **options))
         answer = self.receive()
-        assert isinstance(answer, ConnAck)
+        assert isinstance(answer, packets.ConnAck)
         return answer
 
     def connected(self, client_id: str = "", **options: Any) -> Self:
@@ -89,16 +76,16 @@ class PlainClient:
 
     def subscribe(self, *filters: str, qos: int = 0) -> tuple[int, ...]:
         """Subscribe; the reasons in SUBACK."""
-        self.send(Subscribe(1, tuple(Subscription(one, qos) for one in filters)))
+        self.send(packets.Subscribe(1, tuple(packets.Subscription(one, qos) for one in filters)))
         answer = self.receive()
-        assert isinstance(answer, SubAck)
+        assert isinstance(answer, packets.SubAck)
         return answer.reasons
 
-    def publish(self, topic: str, payload: bytes = b"") -> PubAck:
+    def publish(self, topic: str, payload: bytes = b"") -> packets.PubAck:
         """Publish with QoS 1; the PUBACK."""
-        self.send(Publish(topic, payload, qos=1, packet_id=1))
+        self.send(packets.Publish(topic, payload, qos=1, packet_id=1))
         answer = self.receive()
-        assert isinstance(answer, PubAck)
+        assert isinstance(answer, packets.PubAck)
         return answer
 
     def is_closed(self) -> bool:
@@ -112,10 +99,10 @@ class PlainClient:
             pass
         return True
 
-    def goodbye(self) -> Disconnect:
+    def goodbye(self) -> packets.Disconnect:
         """The DISCONNECT with which the server ends the connection."""
         answer = self.receive()
-        assert isinstance(answer, Disconnect)
+        assert isinstance(answer, packets.Disconnect)
         assert self.is_closed()
         return answer
 
@@ -127,6 +114,6 @@ def is_served(port: int) -> bool:
     """Whether a new client gets what it publishes: the server is alive and well."""
     with PlainClient(port).connected() as client:
         assert client.subscribe("is/served") == (0,)
-        client.send(Publish("is/served", b"yes"), Disconnect())
+        client.send(packets.Publish("is/served", b"yes"), packets.Disconnect())
         answer = client.receive()
-        return isinstance(answer, Publish) and answer.payload == b"yes"
+        return isinstance(answer, packets.Publish) and answer.payload == b"yes"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from broker.clients import Scene
 from heliograph.broker.core.limits import WhenFull
 from heliograph.mqtt import PingReq, Publish, PubRel, Reason, encode
-from heliograph.mqtt.packets import PacketType
+from heliograph.mqtt.framing import PacketType
 
 TOPICS = ["a", "a/b", "a/c", "b", "nobody/listens", "$private/a", "$SYS/a", "é/" + "x" * 130]
 PAYLOADS = [b"", b"1", b"22", b"333", b"\x30\x05\x00\x01a\x00", b"x" * 120, b"y" * 200]

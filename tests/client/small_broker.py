@@ -43,8 +43,8 @@ from heliograph.amqp import (
     TransactionalState,
     Transfers,
 )
-from heliograph.amqp.messages.message import coordination, decode_message
-from heliograph.amqp.messages.peek import peek, with_header
+from heliograph.amqp.messages.message import decode_message, transaction_request
+from heliograph.amqp.messages.message_peek import peek, with_header
 
 CAPABILITIES = ("ANONYMOUS-RELAY", "DELAYED_DELIVERY", "SHARED-SUBS")
 
@@ -315,7 +315,7 @@ class Peer:
     # Transactions.
 
     def _coordinate(self, link: Receiver, delivery: Delivery) -> None:
-        question = coordination(delivery.payload)
+        question = transaction_request(delivery.payload)
         if isinstance(question, Declare):
             txn_id = b"work-%d" % next(self.broker.names)
             self._works[txn_id] = _Work()

@@ -7,7 +7,7 @@ from client.scenes import producer, send, session
 from client.small_broker import Broker
 from heliograph.amqp import Error, Modified, Rejected, Released
 from heliograph.amqp.messages.message import decode_message
-from heliograph.amqp.messages.peek import peek
+from heliograph.amqp.messages.message_peek import peek
 from heliograph.client import Message
 from heliograph.client.core.producer import WINDOW
 from heliograph.client.errors import (

@@ -13,7 +13,7 @@ import pytest
 from certificates import Authority
 from faults.amqp_peer import AmqpPeer
 from heliograph.mqtt import ConnAck, Connect, Disconnect, Publish, Reason, encode
-from heliograph.server.network.lingering import LINGER, MOST_CONNECTIONS
+from heliograph.server.network.closing import LINGER, MOST_CONNECTIONS
 from hostile.bystander import PATIENT, Bystander
 from plain_client import PlainClient
 from running import PATIENCE, PLAIN, RunningServer, Serve

@@ -17,8 +17,8 @@ from broker.clients import OpenAuthenticator
 from broker.links.amqp_clients import AmqpScene
 from client.memory import Memory
 from client.scenes import producer, session
-from heliograph.amqp.messages.peek import peek, peek_run, with_header
-from heliograph.amqp.messages.template import Template
+from heliograph.amqp.messages.message_peek import peek, peek_run, with_header
+from heliograph.amqp.messages.template import MessageTemplate
 from heliograph.broker.amqp.connection import AmqpConnection
 from heliograph.broker.amqp.targets import addresses_of
 from heliograph.broker.core.outlet import Outlet
@@ -91,7 +91,7 @@ def through_the_broker(memory: RealMemory, costs: Costs) -> Callable[[], None]:
     receiver = owner.consumer(Queue("q"), prefetch=2 * RUN)
     memory.do(owner.add(receiver))
     memory.run()
-    template = Template(to="queue://q", persistent=False, properties=PROPERTIES, created=NOW)
+    template = MessageTemplate(to="queue://q", persistent=False, properties=PROPERTIES, created=NOW)
 
     def exchange() -> None:
         with costs.of("client writes messages"):
@@ -119,9 +119,9 @@ def through_the_broker(memory: RealMemory, costs: Costs) -> Callable[[], None]:
 
 def alone(costs: Costs) -> Callable[[], None]:
     """Each step by itself, for messages in runs and for one."""
-    template = Template(to="queue://q", properties=PROPERTIES, created=NOW, content_type="text/plain")
+    template = MessageTemplate(to="queue://q", properties=PROPERTIES, created=NOW, content_type="text/plain")
     payloads = template.fill_run(b"ID:", 1, [BODY] * RUN)
-    to_topic = Template(to="topic://a/b", to_kind=1, properties=PROPERTIES, created=NOW)
+    to_topic = MessageTemplate(to="topic://a/b", to_kind=1, properties=PROPERTIES, created=NOW)
     publications = to_topic.fill_all([BODY] * RUN)
     texts = [encoded.write(b"text", to="topic://a/b", text=True, reply_to="topic://back", correlation_id="c")] * RUN
     properties = carried_properties({"user_property": [("colour", "red")], "content_type": "text/plain"})

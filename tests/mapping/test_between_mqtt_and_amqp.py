@@ -11,9 +11,8 @@ from heliograph.amqp.errors import DecodeError
 from heliograph.amqp.messages.message import Data, Message, Sequence, Value, decode_message, encode_message
 from heliograph.broker.core.span import carried_properties, message
 from heliograph.broker.queues.conversion import amqp_messages, spans_of
-from heliograph.mapping.bodies import ENCODED, is_utf8
-from heliograph.mqtt.framing import encode_varint
-from heliograph.mqtt.packet_types import PacketType
+from heliograph.mapping.bodies import ENCODED_CONTENT_TYPE, is_utf8
+from heliograph.mqtt.framing import PacketType, encode_varint
 from heliograph.mqtt.properties import decode_properties
 
 NOW, WALL = 1000.0, 1_700_000_000_000
@@ -155,7 +154,7 @@ class TestAmqpToMqtt:
     @pytest.mark.parametrize("body", [Value({"a": 1}), Value([1, 2]), Value(5), Sequence([1, "x"])])
     def test_other_bodies_are_sent_as_amqp_encodes_them_and_say_so(self, body):
         span = to_mqtt(body=body)
-        assert properties_in(span) == {"content_type": ENCODED}
+        assert properties_in(span) == {"content_type": ENCODED_CONTENT_TYPE}
         assert decode_message(span.payloads(0, 1)[0]).body == body
 
     @pytest.mark.parametrize("lists", [[[1, "x"], [], [2.5]], [[], []], [[0] * 300, [None]]])
@@ -187,7 +186,7 @@ class TestAmqpToMqtt:
     def test_what_is_no_body_is_refused_and_is_plain_bytes_the_other_way(self, body):
         with pytest.raises(DecodeError):
             spans_of(b"a", [body], NOW, WALL)
-        assert to_amqp(body, content_type=ENCODED).body == Data(body)
+        assert to_amqp(body, content_type=ENCODED_CONTENT_TYPE).body == Data(body)
 
     @pytest.mark.parametrize(("durable", "qos"), [(False, 0), (True, 1)])
     def test_persistence_decides_the_qos(self, durable, qos):
@@ -294,7 +293,7 @@ class TestThereAndBack:
         {},
         optional={
             "payload_format_indicator": st.just(1),
-            "content_type": texts | st.just(ENCODED),
+            "content_type": texts | st.just(ENCODED_CONTENT_TYPE),
             "response_topic": topics
             | topics.map(lambda topic: "topic://" + topic)
             | topics.map(lambda t: "queue://" + t),

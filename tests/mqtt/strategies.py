@@ -2,25 +2,7 @@
 
 from hypothesis import strategies as st
 
-from heliograph.mqtt import (
-    Auth,
-    ConnAck,
-    Connect,
-    Disconnect,
-    PingReq,
-    PingResp,
-    PubAck,
-    PubComp,
-    Publish,
-    PubRec,
-    PubRel,
-    SubAck,
-    Subscribe,
-    Subscription,
-    UnsubAck,
-    Unsubscribe,
-    Will,
-)
+from heliograph.mqtt import packets
 
 VERSIONS = (3, 4, 5)
 
@@ -139,7 +121,7 @@ def _with_authentication(properties):
 
 def _wills(version):
     properties = _properties(version, [*_MESSAGE, "will_delay_interval"])
-    return st.builds(Will, topics, binary, qos, st.booleans(), properties)
+    return st.builds(packets.Will, topics, binary, qos, st.booleans(), properties)
 
 
 @st.composite
@@ -150,7 +132,7 @@ def connects(draw, version):
     clean_start = draw(st.booleans())
     may_be_nameless = version == 5 or (version == 4 and clean_start)
     username = draw(st.none() | names)
-    return Connect(
+    return packets.Connect(
         draw(names if may_be_nameless else names.filter(bool)),
         version,
         clean_start,
@@ -168,7 +150,9 @@ def connacks(draw, version):
     reason = draw(st.sampled_from(CONNACK_REASONS) if version == 5 else st.integers(0, 5))
     session_present = draw(st.booleans()) if reason == 0 and version > 3 else False
     properties = _properties(version, _CONNACK)
-    return ConnAck(session_present, reason, draw(_with_authentication(properties) if version == 5 else properties))
+    return packets.ConnAck(
+        session_present, reason, draw(_with_authentication(properties) if version == 5 else properties)
+    )
 
 
 @st.composite
@@ -177,7 +161,7 @@ def publishes(draw, version):
     identifiers = st.lists(st.integers(1, 268_435_455), min_size=1, max_size=3)
     names = [*_MESSAGE, "topic_alias"]
     properties = draw(_properties(version, names, subscription_identifier=identifiers))
-    return Publish(
+    return packets.Publish(
         draw(topics | st.just("") if "topic_alias" in properties else topics),
         draw(binary),
         level,
@@ -195,16 +179,16 @@ def _acknowledgements(make, version, reasons):
 
 def _subscriptions(version):
     if version < 5:
-        return st.builds(Subscription, filters, qos)
-    local = st.builds(Subscription, plain_filters, qos, st.booleans(), st.booleans(), qos)
-    shared = st.builds(Subscription, shared_filters, qos, st.just(False), st.booleans(), qos)
+        return st.builds(packets.Subscription, filters, qos)
+    local = st.builds(packets.Subscription, plain_filters, qos, st.booleans(), st.booleans(), qos)
+    shared = st.builds(packets.Subscription, shared_filters, qos, st.just(False), st.booleans(), qos)
     return local | shared
 
 
 def _subscribes(version):
     some = st.lists(_subscriptions(version), min_size=1, max_size=3).map(tuple)
     identifier = st.lists(st.integers(1, 268_435_455), min_size=1, max_size=1)
-    return st.builds(Subscribe, packet_ids, some, _properties(version, subscription_identifier=identifier))
+    return st.builds(packets.Subscribe, packet_ids, some, _properties(version, subscription_identifier=identifier))
 
 
 def _codes(codes):
@@ -213,47 +197,47 @@ def _codes(codes):
 
 def _subacks(version):
     reasons = _codes(SUBACK_REASONS if version == 5 else [0, 1, 2, 0x80])
-    return st.builds(SubAck, packet_ids, reasons, _properties(version, ["reason_string"]))
+    return st.builds(packets.SubAck, packet_ids, reasons, _properties(version, ["reason_string"]))
 
 
 def _unsubscribes(version):
     some = st.lists(filters, min_size=1, max_size=3).map(tuple)
-    return st.builds(Unsubscribe, packet_ids, some, _properties(version))
+    return st.builds(packets.Unsubscribe, packet_ids, some, _properties(version))
 
 
 def _unsubacks(version):
     reasons = _codes(UNSUBACK_REASONS) if version == 5 else st.just(())
-    return st.builds(UnsubAck, packet_ids, reasons, _properties(version, ["reason_string"]))
+    return st.builds(packets.UnsubAck, packet_ids, reasons, _properties(version, ["reason_string"]))
 
 
 def _disconnects(version):
     reason = st.sampled_from(DISCONNECT_REASONS) if version == 5 else st.just(0)
     names = ["session_expiry_interval", "reason_string", "server_reference"]
-    return st.builds(Disconnect, reason, _properties(version, names))
+    return st.builds(packets.Disconnect, reason, _properties(version, names))
 
 
 @st.composite
 def auths(draw):
     properties = {"authentication_method": draw(text)} | draw(_properties(5, ["reason_string"]))
-    return draw(st.just(Auth()) | st.builds(Auth, st.sampled_from(AUTH_REASONS), st.just(properties)))
+    return draw(st.just(packets.Auth()) | st.builds(packets.Auth, st.sampled_from(AUTH_REASONS), st.just(properties)))
 
 
-def packets(version):
+def any_packet(version):
     """Any packet that this version allows."""
     kinds = [
         connects(version),
         connacks(version),
         publishes(version),
-        _acknowledgements(PubAck, version, PUBLISH_REASONS),
-        _acknowledgements(PubRec, version, PUBLISH_REASONS),
-        _acknowledgements(PubRel, version, RELEASE_REASONS),
-        _acknowledgements(PubComp, version, RELEASE_REASONS),
+        _acknowledgements(packets.PubAck, version, PUBLISH_REASONS),
+        _acknowledgements(packets.PubRec, version, PUBLISH_REASONS),
+        _acknowledgements(packets.PubRel, version, RELEASE_REASONS),
+        _acknowledgements(packets.PubComp, version, RELEASE_REASONS),
         _subscribes(version),
         _subacks(version),
         _unsubscribes(version),
         _unsubacks(version),
-        st.just(PingReq()),
-        st.just(PingResp()),
+        st.just(packets.PingReq()),
+        st.just(packets.PingResp()),
         _disconnects(version),
     ]
     return st.one_of(*kinds, auths()) if version == 5 else st.one_of(*kinds)

@@ -3,29 +3,7 @@
 import pytest
 
 from heliograph.errors import Problem
-from heliograph.mqtt import (
-    Auth,
-    ConnAck,
-    Connect,
-    Disconnect,
-    PingReq,
-    PingResp,
-    ProtocolError,
-    PubAck,
-    PubComp,
-    Publish,
-    PubRec,
-    PubRel,
-    Reason,
-    SubAck,
-    Subscribe,
-    Subscription,
-    UnsubAck,
-    Unsubscribe,
-    Will,
-    decode,
-    encode,
-)
+from heliograph.mqtt import ProtocolError, Reason, decode, encode, packets
 from heliograph.mqtt.client import (
     Acknowledged,
     ClientSession,
@@ -59,7 +37,7 @@ def failure(events):
 
 @pytest.mark.parametrize("version", [3, 4, 5])
 def test_connect_says_what_the_owner_gave(version):
-    connect = Connect("me", version, False, 30, "user", b"secret", Will("gone", b"!", 1))
+    connect = packets.Connect("me", version, False, 30, "user", b"secret", packets.Will("gone", b"!", 1))
     session = ClientSession()
     session.open(connect, 0.0)
     data = session.take_output()
@@ -71,7 +49,7 @@ def test_nothing_is_published_before_the_server_has_let_us_in():
     peer.open()
     assert len(peer.session.publish("t", ABC, 0)) == len(peer.session.publish("t", ABC, 1)) == 0
     with pytest.raises(Problem, match="no connection"):
-        peer.session.subscribe([Subscription("t")])
+        peer.session.subscribe([packets.Subscription("t")])
     assert peer.written() == []
 
 
@@ -81,7 +59,7 @@ def test_nothing_is_published_before_the_server_has_let_us_in():
 def test_a_refusal_has_its_reason_in_the_words_of_mqtt_5(version, answer, reason):
     peer = Peer(version)
     peer.open()
-    refused = ConnAck(False, answer)
+    refused = packets.ConnAck(False, answer)
     assert peer.send(refused) == [Refused(reason, refused)]
     assert not peer.session.connected
 
@@ -90,10 +68,10 @@ def test_a_refusal_has_its_reason_in_the_words_of_mqtt_5(version, answer, reason
 def test_a_redirect_says_where_to(reason):
     peer = Peer()
     peer.open()
-    (refused,) = peer.send(ConnAck(False, reason, {"server_reference": "other:1883"}))
+    (refused,) = peer.send(packets.ConnAck(False, reason, {"server_reference": "other:1883"}))
     assert (refused.reason, refused.server_reference) == (reason, "other:1883")
     peer.connect()
-    (sent_away,) = peer.send(Disconnect(reason, {"server_reference": "other:1883"}))
+    (sent_away,) = peer.send(packets.Disconnect(reason, {"server_reference": "other:1883"}))
     assert isinstance(sent_away, Disconnected)
     assert (sent_away.reason, sent_away.server_reference) == (reason, "other:1883")
 
@@ -101,9 +79,11 @@ def test_a_redirect_says_where_to(reason):
 def test_what_came_before_a_disconnect_is_handed_over_and_what_comes_after_is_not():
     peer = Peer()
     peer.connect()
-    messages, gone = peer.send(Publish("t", b"last"), Disconnect(Reason.SERVER_SHUTTING_DOWN), Publish("t", b"more"))
+    messages, gone = peer.send(
+        packets.Publish("t", b"last"), packets.Disconnect(Reason.SERVER_SHUTTING_DOWN), packets.Publish("t", b"more")
+    )
     assert (messages.payloads, gone.reason) == ([b"last"], Reason.SERVER_SHUTTING_DOWN)
-    assert peer.send(Publish("t", b"even more")) == []
+    assert peer.send(packets.Publish("t", b"even more")) == []
 
 
 def test_our_disconnect_is_the_last_that_is_written():
@@ -113,17 +93,20 @@ def test_our_disconnect_is_the_last_that_is_written():
     peer.session.disconnect(Reason.DISCONNECT_WITH_WILL, {"reason_string": "bye"})
     peer.session.disconnect()
     assert peer.session.publish("t", [b"x"]) == range(0)
-    assert peer.written() == [Publish("t", b"x"), Disconnect(Reason.DISCONNECT_WITH_WILL, {"reason_string": "bye"})]
+    assert peer.written() == [
+        packets.Publish("t", b"x"),
+        packets.Disconnect(Reason.DISCONNECT_WITH_WILL, {"reason_string": "bye"}),
+    ]
 
 
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
         (b"\x00\x00", Reason.MALFORMED_PACKET),
-        (encode(Connect("x", 5), 5), Reason.PROTOCOL_ERROR),
-        (encode(PingReq(), 5), Reason.PROTOCOL_ERROR),
-        (encode(ConnAck(), 5), Reason.PROTOCOL_ERROR),
-        (encode(Auth(0x18, {"authentication_method": "m"}), 5), Reason.PROTOCOL_ERROR),
+        (encode(packets.Connect("x", 5), 5), Reason.PROTOCOL_ERROR),
+        (encode(packets.PingReq(), 5), Reason.PROTOCOL_ERROR),
+        (encode(packets.ConnAck(), 5), Reason.PROTOCOL_ERROR),
+        (encode(packets.Auth(0x18, {"authentication_method": "m"}), 5), Reason.PROTOCOL_ERROR),
         (b"\x40\x02\x00\x00", Reason.PROTOCOL_ERROR),
         (b"\x36\x05\x00\x01t\x00\x01", Reason.MALFORMED_PACKET),
         (b"\x38\x04\x00\x01t\x00", Reason.MALFORMED_PACKET),
@@ -140,11 +123,13 @@ def test_a_server_that_breaks_the_standard_is_told_so_and_left(data, reason):
     peer = Peer()
     peer.connect()
     assert failure(peer.send_bytes(data))[0] == reason
-    assert peer.written() == [Disconnect(reason)]
+    assert peer.written() == [packets.Disconnect(reason)]
     assert not peer.session.connected
 
 
-@pytest.mark.parametrize("packet", [Publish("t", b"x"), PubAck(1), SubAck(1, (0,)), PingResp()])
+@pytest.mark.parametrize(
+    "packet", [packets.Publish("t", b"x"), packets.PubAck(1), packets.SubAck(1, (0,)), packets.PingResp()]
+)
 def test_connack_comes_first(packet):
     peer = Peer()
     peer.open()
@@ -162,7 +147,9 @@ def test_a_packet_larger_than_we_allow_is_refused_before_it_has_come():
 def test_bytes_may_come_in_any_pieces(size):
     peer = Peer()
     peer.connect()
-    sent = [Publish(f"t/{at % 3}", b"x" * (at * 7), at % 3, packet_id=at + 1 if at % 3 else 0) for at in range(60)]
+    sent = [
+        packets.Publish(f"t/{at % 3}", b"x" * (at * 7), at % 3, packet_id=at + 1 if at % 3 else 0) for at in range(60)
+    ]
     data = b"".join(encode(packet, 5) for packet in sent)
     came = []
     for at in range(0, len(data), size):
@@ -181,12 +168,12 @@ def test_a_ping_is_due_when_nothing_was_sent_for_the_keep_alive():
     peer.now = 1004.0
     peer.session.tick(peer.now)
     peer.session.publish("t", [b"x"])
-    peer.send(PingResp())
+    peer.send(packets.PingResp())
     peer.written()
     assert peer.session.tick(1010.0) == ([], 1014.0)
     assert peer.written() == []
     assert peer.session.tick(1014.0) == ([], 1024.0)
-    assert peer.written() == [PingReq()]
+    assert peer.written() == [packets.PingReq()]
 
 
 def test_a_ping_is_due_when_nothing_came_though_we_go_on_sending():
@@ -197,7 +184,7 @@ def test_a_ping_is_due_when_nothing_came_though_we_go_on_sending():
         peer.session.publish("t", [b"x"])
     peer.written()
     peer.session.tick(1010.0)
-    assert peer.written() == [PingReq()]
+    assert peer.written() == [packets.PingReq()]
 
 
 def test_a_server_that_does_not_answer_a_ping_is_left():
@@ -225,7 +212,7 @@ def test_silence_means_nothing_while_the_owner_does_not_read():
     for now in range(1000, 1100, 5):
         assert peer.session.tick(float(now), reading=False)[0] == []
     assert peer.session.connected
-    assert PingReq() in peer.written()
+    assert packets.PingReq() in peer.written()
 
 
 @pytest.mark.parametrize(("ours", "theirs", "due"), [(10, 5, 1005.0), (0, 5, 1005.0), (10, 0, float("inf"))])
@@ -241,11 +228,14 @@ def test_the_server_may_choose_the_keep_alive(ours, theirs, due):
 def test_subscriptions_are_answered():
     peer = Peer()
     peer.connect()
-    wanted = Subscription("t/#", 1)
+    wanted = packets.Subscription("t/#", 1)
     assert peer.session.subscribe([wanted], {"subscription_identifier": [7]}) == 1
     assert peer.session.unsubscribe(["u"]) == 2
-    assert peer.written() == [Subscribe(1, (wanted,), {"subscription_identifier": [7]}), Unsubscribe(2, ("u",))]
-    answers = [UnsubAck(2, (Reason.SUCCESS,)), SubAck(1, (Reason.GRANTED_QOS_1,))]
+    assert peer.written() == [
+        packets.Subscribe(1, (wanted,), {"subscription_identifier": [7]}),
+        packets.Unsubscribe(2, ("u",)),
+    ]
+    answers = [packets.UnsubAck(2, (Reason.SUCCESS,)), packets.SubAck(1, (Reason.GRANTED_QOS_1,))]
     assert peer.send(*answers) == answers
     assert peer.send(*answers) == []  # nobody asked a second time
 
@@ -260,10 +250,10 @@ def test_a_run_is_one_packet_for_each_message(version, payloads):
     peer.connect()
     properties = {"content_type": "x"} if version == 5 else {}
     assert peer.session.publish("t", payloads, 0, retain=True, properties=properties) == range(3)
-    assert peer.written() == [Publish("t", payload, 0, True, properties=properties) for payload in payloads]
+    assert peer.written() == [packets.Publish("t", payload, 0, True, properties=properties) for payload in payloads]
     assert peer.session.publish("t", payloads, 1, properties=properties) == range(3)
     assert peer.written() == [
-        Publish("t", payload, 1, packet_id=at, properties=properties) for at, payload in enumerate(payloads, 1)
+        packets.Publish("t", payload, 1, packet_id=at, properties=properties) for at, payload in enumerate(payloads, 1)
     ]
 
 
@@ -271,9 +261,9 @@ def test_acknowledgements_tell_the_numbers():
     peer = Peer()
     peer.connect()
     taken = peer.session.publish("t", ABC, 1)
-    assert peer.send(PubAck(1), PubAck(2)) == [Acknowledged(taken[:2], 0, {})]
+    assert peer.send(packets.PubAck(1), packets.PubAck(2)) == [Acknowledged(taken[:2], 0, {})]
     assert peer.session.in_flight == 1
-    assert peer.send(PubAck(3)) == [Acknowledged(taken[2:], 0, {})]
+    assert peer.send(packets.PubAck(3)) == [Acknowledged(taken[2:], 0, {})]
     assert peer.session.in_flight == 0
 
 
@@ -281,9 +271,12 @@ def test_acknowledgements_may_come_in_any_order_and_again():
     peer = Peer()
     peer.connect()
     peer.session.publish("t", [b"x"] * 5, 1)
-    assert peer.send(PubAck(4), PubAck(2)) == [Acknowledged(range(3, 4), 0, {}), Acknowledged(range(1, 2), 0, {})]
-    assert peer.send(PubAck(2), PubAck(4), PubAck(9)) == []
-    assert peer.send(*(PubAck(packet_id) for packet_id in range(1, 6))) == [
+    assert peer.send(packets.PubAck(4), packets.PubAck(2)) == [
+        Acknowledged(range(3, 4), 0, {}),
+        Acknowledged(range(1, 2), 0, {}),
+    ]
+    assert peer.send(packets.PubAck(2), packets.PubAck(4), packets.PubAck(9)) == []
+    assert peer.send(*(packets.PubAck(packet_id) for packet_id in range(1, 6))) == [
         Acknowledged(range(1), 0, {}),
         Acknowledged(range(2, 3), 0, {}),
         Acknowledged(range(4, 5), 0, {}),
@@ -294,9 +287,9 @@ def test_acknowledgements_may_begin_with_what_is_done_with():
     peer = Peer()
     peer.connect()
     peer.session.publish("t", ABC, 1)
-    peer.send(PubAck(1))
+    peer.send(packets.PubAck(1))
     peer.session.publish("t", ABC, 1)
-    assert peer.send(PubAck(1), PubAck(2), PubAck(3)) == [Acknowledged(range(1, 3), 0, {})]
+    assert peer.send(packets.PubAck(1), packets.PubAck(2), packets.PubAck(3)) == [Acknowledged(range(1, 3), 0, {})]
 
 
 def test_reasons_are_told_and_equal_ones_are_one_event():
@@ -305,7 +298,12 @@ def test_reasons_are_told_and_equal_ones_are_one_event():
     peer.session.publish("t", [b"x"] * 4, 1)
     nobody = Reason.NO_MATCHING_SUBSCRIBERS
     full = {"reason_string": "full"}
-    assert peer.send(PubAck(1, nobody), PubAck(2, nobody), PubAck(3, Reason.QUOTA_EXCEEDED, full), PubAck(4)) == [
+    assert peer.send(
+        packets.PubAck(1, nobody),
+        packets.PubAck(2, nobody),
+        packets.PubAck(3, Reason.QUOTA_EXCEEDED, full),
+        packets.PubAck(4),
+    ) == [
         Acknowledged(range(2), nobody, {}),
         Acknowledged(range(2, 3), Reason.QUOTA_EXCEEDED, full),
         Acknowledged(range(3, 4), 0, {}),
@@ -317,17 +315,19 @@ def test_qos_2_is_acknowledged_with_pubrec_and_in_flight_until_pubcomp():
     peer.connect()
     peer.session.publish("t", ABC, 2)
     peer.written()
-    assert peer.send(PubRec(1), PubRec(2), PubRec(3, Reason.QUOTA_EXCEEDED)) == [
+    assert peer.send(packets.PubRec(1), packets.PubRec(2), packets.PubRec(3, Reason.QUOTA_EXCEEDED)) == [
         Acknowledged(range(2), 0, {}),
         Acknowledged(range(2, 3), Reason.QUOTA_EXCEEDED, {}),
     ]
-    assert peer.written() == [PubRel(1), PubRel(2)]
+    assert peer.written() == [packets.PubRel(1), packets.PubRel(2)]
     assert peer.session.in_flight == 2
-    assert peer.send(PubComp(1), PubComp(2)) == []
+    assert peer.send(packets.PubComp(1), packets.PubComp(2)) == []
     assert peer.session.in_flight == 0
 
 
-@pytest.mark.parametrize(("qos", "wrong"), [(1, PubRec(1)), (2, PubAck(1)), (1, SubAck(1, (0,)))])
+@pytest.mark.parametrize(
+    ("qos", "wrong"), [(1, packets.PubRec(1)), (2, packets.PubAck(1)), (1, packets.SubAck(1, (0,)))]
+)
 def test_the_wrong_acknowledgement_breaks_the_standard(qos, wrong):
     peer = Peer()
     peer.connect()
@@ -342,11 +342,11 @@ def test_no_more_is_in_flight_than_the_server_allows():
     assert peer.session.publish("t", ABC, 1) == range(2)
     assert peer.session.publish("t", ABC, 2) == range(0)
     assert len(peer.session.publish("t", ABC, 0)) == 3
-    peer.send(PubAck(1))
+    peer.send(packets.PubAck(1))
     assert peer.session.publish("t", ABC, 2) == range(2, 3)
-    peer.send(PubAck(2), PubRec(3))
+    peer.send(packets.PubAck(2), packets.PubRec(3))
     assert peer.session.room == 1
-    peer.send(PubComp(3))
+    peer.send(packets.PubComp(3))
     assert peer.session.room == 2
 
 
@@ -355,14 +355,14 @@ def test_identifiers_begin_anew_and_none_is_used_twice():
     peer.connect()
     taken = peer.session.publish("t", [b"x"] * 65_530, 1)
     peer.written()
-    peer.send(*(PubAck(packet_id) for packet_id in range(2, 65_531)))  # all but the first
+    peer.send(*(packets.PubAck(packet_id) for packet_id in range(2, 65_531)))  # all but the first
     assert peer.session.publish("t", ABC * 5, 1) == range(65_530, 65_535)
     assert [packet.packet_id for packet in peer.written()] == [65_531, 65_532, 65_533, 65_534, 65_535]
     assert peer.session.room == 0
-    assert peer.send(PubAck(1)) == [Acknowledged(taken[:1], 0, {})]
+    assert peer.send(packets.PubAck(1)) == [Acknowledged(taken[:1], 0, {})]
     assert peer.session.publish("t", ABC, 1) == range(65_535, 65_538)
     assert [packet.packet_id for packet in peer.written()] == [1, 2, 3]
-    assert peer.send(PubAck(65_535), PubAck(2)) == [
+    assert peer.send(packets.PubAck(65_535), packets.PubAck(2)) == [
         Acknowledged(range(65_534, 65_535), 0, {}),
         Acknowledged(range(65_536, 65_537), 0, {}),
     ]
@@ -373,7 +373,7 @@ def test_a_run_may_go_over_the_last_identifier():
     peer.connect()
     for _ in range(2):
         first = len(peer.session.publish("t", [b"x"] * 65_534, 1))
-        peer.send(*(PubAck(packet.packet_id) for packet in peer.written()))
+        peer.send(*(packets.PubAck(packet.packet_id) for packet in peer.written()))
     assert first == 65_534
     assert peer.session.in_flight == 0
 
@@ -392,7 +392,7 @@ def test_what_the_server_cannot_take_is_refused_before_anything_is_taken():
     with pytest.raises(ProtocolError):
         peer.session.publish("t/#", ABC, 1)
     with pytest.raises(Problem):
-        peer.session.subscribe([Subscription("x" * 50)])
+        peer.session.subscribe([packets.Subscription("x" * 50)])
     assert peer.written() == []
     assert peer.session.in_flight == 0
 
@@ -414,10 +414,10 @@ def test_topics_are_published_by_number_if_both_sides_want_that():
     peer.session.publish("plant/2", [b"x"])
     alias = {"topic_alias": 1}
     assert peer.written() == [
-        Publish("plant/1", b"a", 1, packet_id=1, properties=alias),
-        Publish("", b"b", 1, packet_id=2, properties=alias),
-        Publish("", b"c", 1, packet_id=3, properties=alias),
-        Publish("plant/2", b"x"),
+        packets.Publish("plant/1", b"a", 1, packet_id=1, properties=alias),
+        packets.Publish("", b"b", 1, packet_id=2, properties=alias),
+        packets.Publish("", b"c", 1, packet_id=3, properties=alias),
+        packets.Publish("plant/2", b"x"),
     ]
 
 
@@ -426,7 +426,7 @@ def test_topics_have_no_numbers_if_one_side_does_not_want_that(ours, theirs):
     peer = Peer(topic_aliases=ours)
     peer.connect(told={"topic_alias_maximum": theirs})
     peer.session.publish("plant/1", [b"x"])
-    assert peer.written() == [Publish("plant/1", b"x")]
+    assert peer.written() == [packets.Publish("plant/1", b"x")]
 
 
 def test_the_aliases_of_a_connection_end_with_it():
@@ -437,8 +437,8 @@ def test_the_aliases_of_a_connection_end_with_it():
     peer.connect(present=True, told={"topic_alias_maximum": 10})
     peer.session.publish("plant/1", [b"b"], 1)
     assert peer.written() == [
-        Publish("plant/1", b"a", 1, dup=True, packet_id=1),
-        Publish("plant/1", b"b", 1, packet_id=2, properties={"topic_alias": 1}),
+        packets.Publish("plant/1", b"a", 1, dup=True, packet_id=1),
+        packets.Publish("plant/1", b"b", 1, packet_id=2, properties={"topic_alias": 1}),
     ]
 
 
@@ -447,10 +447,10 @@ def test_the_server_may_send_topics_by_number():
     peer.connect(topic_alias_maximum=2)
     told = {"topic_alias": 2, "content_type": "x"}
     messages = peer.send(
-        Publish("plant/1", b"a", properties=told),
-        Publish("", b"b", properties=told),
-        Publish("plant/2", b"c", properties=told),
-        Publish("", b"d", properties={"topic_alias": 2}),
+        packets.Publish("plant/1", b"a", properties=told),
+        packets.Publish("", b"b", properties=told),
+        packets.Publish("plant/2", b"c", properties=told),
+        packets.Publish("", b"d", properties={"topic_alias": 2}),
     )
     assert [(run.topic, run.payloads, run.properties) for run in messages] == [
         ("plant/1", [b"a", b"b"], {"content_type": "x"}),
@@ -460,7 +460,7 @@ def test_the_server_may_send_topics_by_number():
 
 
 @pytest.mark.parametrize(
-    "bad", [Publish("t", properties={"topic_alias": 3}), Publish("", properties={"topic_alias": 1})]
+    "bad", [packets.Publish("t", properties={"topic_alias": 3}), packets.Publish("", properties={"topic_alias": 1})]
 )
 def test_numbers_that_stand_for_no_topic_break_the_standard(bad):
     peer = Peer()
@@ -477,17 +477,17 @@ def test_what_was_in_flight_is_sent_again_in_order_and_marked(version):
     peer.connect()
     peer.session.publish("t", ABC, 1)
     peer.session.publish("t", ABC, 2, retain=True)
-    peer.send(PubAck(2), PubRec(4), PubRec(5), PubComp(4))
+    peer.send(packets.PubAck(2), packets.PubRec(4), packets.PubRec(5), packets.PubComp(4))
     peer.written()
     (connected,) = peer.connect(present=version > 3)
     assert connected.session_present
     assert peer.written() == [
-        PubRel(5),
-        Publish("t", b"a", 1, dup=True, packet_id=1),
-        Publish("t", b"c", 1, dup=True, packet_id=3),
-        Publish("t", b"c", 2, True, dup=True, packet_id=6),
+        packets.PubRel(5),
+        packets.Publish("t", b"a", 1, dup=True, packet_id=1),
+        packets.Publish("t", b"c", 1, dup=True, packet_id=3),
+        packets.Publish("t", b"c", 2, True, dup=True, packet_id=6),
     ]
-    assert peer.send(PubAck(1), PubComp(5), PubAck(3)) == [
+    assert peer.send(packets.PubAck(1), packets.PubComp(5), packets.PubAck(3)) == [
         Acknowledged(range(1), 0, {}),
         Acknowledged(range(2, 3), 0, {}),
     ]
@@ -498,10 +498,10 @@ def test_what_the_server_has_not_completed_counts_on_the_next_connection():
     peer = Peer()
     peer.connect(told={"receive_maximum": 3})
     peer.session.publish("t", ABC, 2)
-    peer.send(PubRec(1), PubRec(2))
+    peer.send(packets.PubRec(1), packets.PubRec(2))
     peer.connect(present=True, told={"receive_maximum": 3})
     assert peer.session.room == 0
-    peer.send(PubComp(1))
+    peer.send(packets.PubComp(1))
     assert peer.session.room == 1
 
 
@@ -513,11 +513,11 @@ def test_nothing_new_goes_out_before_all_of_it_is_sent_again():
     peer.connect(present=True, told={"receive_maximum": 2})
     assert [packet.packet_id for packet in peer.written()] == [1, 2]
     assert peer.session.publish("t", ABC, 1) == range(0)
-    peer.send(PubAck(1))
+    peer.send(packets.PubAck(1))
     assert [packet.packet_id for packet in peer.written()] == [3]
-    peer.send(PubAck(2), PubAck(3))
+    peer.send(packets.PubAck(2), packets.PubAck(3))
     assert [(packet.packet_id, packet.dup) for packet in peer.written()] == [(4, True), (5, True)]
-    peer.send(PubAck(4))
+    peer.send(packets.PubAck(4))
     assert peer.session.publish("t", ABC, 1) == range(5, 6)
 
 
@@ -526,9 +526,9 @@ def test_without_a_session_all_is_forgotten_and_the_owner_is_told():
     peer.connect()
     peer.session.publish("t", ABC, 1)
     peer.session.publish("t", ABC, 2)
-    peer.send(PubAck(2), PubRec(4))
+    peer.send(packets.PubAck(2), packets.PubRec(4))
     assert peer.connect() == [
-        Connected(ConnAck(), False),
+        Connected(packets.ConnAck(), False),
         Forgotten(range(1)),
         Forgotten(range(2, 3)),
         Forgotten(range(4, 6)),
@@ -541,11 +541,11 @@ def test_without_a_session_all_is_forgotten_and_the_owner_is_told():
 def test_requests_without_an_answer_end_with_their_connection():
     peer = Peer()
     peer.connect()
-    peer.session.subscribe([Subscription("t")])
+    peer.session.subscribe([packets.Subscription("t")])
     peer.written()
     peer.connect(present=True)
     assert peer.written() == []
-    assert peer.send(SubAck(1, (0,))) == []
+    assert peer.send(packets.SubAck(1, (0,))) == []
 
 
 def test_a_message_too_large_for_the_server_of_now_is_given_up():
@@ -569,7 +569,7 @@ def test_a_lost_connection_writes_and_reads_nothing():
     peer.session.publish("t", ABC, 1)
     peer.send_bytes(b"\x30\x50")
     peer.session.lost()
-    assert (peer.written(), peer.session.room, peer.send(PubAck(1))) == ([], 0, [])
+    assert (peer.written(), peer.session.room, peer.send(packets.PubAck(1))) == ([], 0, [])
     assert peer.session.tick(1.0) == ([], float("inf"))
     assert isinstance(peer.connect(present=True)[0], Connected)
 
@@ -577,17 +577,17 @@ def test_a_lost_connection_writes_and_reads_nothing():
 # What arrives
 
 
-@pytest.mark.parametrize(("qos", "answer"), [(1, PubAck), (2, PubRec)])
+@pytest.mark.parametrize(("qos", "answer"), [(1, packets.PubAck), (2, packets.PubRec)])
 def test_messages_are_acknowledged_at_once_by_default(qos, answer):
     peer = Peer()
     peer.connect()
-    (run,) = peer.send(*(Publish("t", payload, qos, packet_id=at) for at, payload in enumerate(ABC, 5)))
+    (run,) = peer.send(*(packets.Publish("t", payload, qos, packet_id=at) for at, payload in enumerate(ABC, 5)))
     assert (run.topic, run.qos, run.payloads, run.ids) == ("t", qos, ABC, range(5, 8))
     assert peer.written() == [answer(5), answer(6), answer(7)]
     if qos == 2:
         assert peer.session.received == {5, 6, 7}
-        assert peer.send(PubRel(5), PubRel(6), PubRel(7)) == []
-        assert peer.written() == [PubComp(5), PubComp(6), PubComp(7)]
+        assert peer.send(packets.PubRel(5), packets.PubRel(6), packets.PubRel(7)) == []
+        assert peer.written() == [packets.PubComp(5), packets.PubComp(6), packets.PubComp(7)]
         assert peer.session.received == set()
 
 
@@ -595,12 +595,12 @@ def test_messages_that_are_not_alike_are_runs_of_their_own():
     peer = Peer()
     peer.connect()
     sent = [
-        Publish("t", b"a", 1, packet_id=1),
-        Publish("t", b"bb", 1, packet_id=9),
-        Publish("u", b"c", 1, packet_id=3),
-        Publish("u", b"d", 1, retain=True, packet_id=4),
-        Publish("u", b"e", 1, packet_id=5, properties={"subscription_identifier": [1, 2]}),
-        Publish("u", b"f"),
+        packets.Publish("t", b"a", 1, packet_id=1),
+        packets.Publish("t", b"bb", 1, packet_id=9),
+        packets.Publish("u", b"c", 1, packet_id=3),
+        packets.Publish("u", b"d", 1, retain=True, packet_id=4),
+        packets.Publish("u", b"e", 1, packet_id=5, properties={"subscription_identifier": [1, 2]}),
+        packets.Publish("u", b"f"),
     ]
     runs = peer.send(*sent)
     assert [(run.topic, run.payloads, list(run.ids), run.retain, run.properties) for run in runs] == [
@@ -610,100 +610,100 @@ def test_messages_that_are_not_alike_are_runs_of_their_own():
         ("u", [b"e"], [5], False, {"subscription_identifier": [1, 2]}),
         ("u", [b"f"], [], False, {}),
     ]
-    assert peer.written() == [PubAck(at) for at in (1, 9, 3, 4, 5)]
+    assert peer.written() == [packets.PubAck(at) for at in (1, 9, 3, 4, 5)]
 
 
 def test_whoever_acknowledges_by_hand_may_take_part_of_a_run():
     peer = Peer(manual=True)
     peer.connect()
     first, second = peer.send(
-        *(Publish("t", payload, 1, packet_id=at) for at, payload in enumerate(ABC, 5)), Publish("u")
+        *(packets.Publish("t", payload, 1, packet_id=at) for at, payload in enumerate(ABC, 5)), packets.Publish("u")
     )
     assert peer.written() == []
     peer.session.acknowledge(first, 1)
-    assert peer.written() == [PubAck(5)]
+    assert peer.written() == [packets.PubAck(5)]
     peer.session.acknowledge(first)
     peer.session.acknowledge(first)
     peer.session.acknowledge(second)
-    assert peer.written() == [PubAck(6), PubAck(7)]
+    assert peer.written() == [packets.PubAck(6), packets.PubAck(7)]
 
 
 def test_qos_2_by_hand_is_answered_step_by_step():
     peer = Peer(manual=True)
     peer.connect()
-    (run,) = peer.send(Publish("t", b"x", 2, packet_id=5))
+    (run,) = peer.send(packets.Publish("t", b"x", 2, packet_id=5))
     assert (peer.session.received, peer.written()) == ({5}, [])
     peer.session.acknowledge(run)
-    assert peer.written() == [PubRec(5)]
-    (released,) = peer.send(PubRel(5))
+    assert peer.written() == [packets.PubRec(5)]
+    (released,) = peer.send(packets.PubRel(5))
     assert isinstance(released, Released)
     assert (peer.session.received, peer.written()) == (set(), [])
     peer.session.acknowledge(released)
-    assert peer.written() == [PubComp(5)]
+    assert peer.written() == [packets.PubComp(5)]
 
 
 def test_a_message_of_qos_2_is_given_once_even_if_it_was_not_acknowledged_before_the_connection_broke():
     peer = Peer(manual=True)
     peer.connect()
-    (run,) = peer.send(Publish("t", b"x", 2, packet_id=5))
+    (run,) = peer.send(packets.Publish("t", b"x", 2, packet_id=5))
     peer.connect(present=True)
     peer.session.acknowledge(run)  # means nothing on this connection
     assert peer.written() == []
-    (repeated,) = peer.send(Publish("t", b"x", 2, dup=True, packet_id=5))
+    (repeated,) = peer.send(packets.Publish("t", b"x", 2, dup=True, packet_id=5))
     assert isinstance(repeated, Repeated)
     assert peer.written() == []
     peer.session.acknowledge(repeated)
-    assert peer.written() == [PubRec(5)]
+    assert peer.written() == [packets.PubRec(5)]
 
 
 def test_a_message_of_qos_1_is_given_again_if_it_was_not_acknowledged():
     peer = Peer(manual=True)
     peer.connect()
-    (run,) = peer.send(Publish("t", b"x", 1, packet_id=5))
+    (run,) = peer.send(packets.Publish("t", b"x", 1, packet_id=5))
     peer.connect(present=True)
     peer.session.acknowledge(run)
-    (again,) = peer.send(Publish("t", b"x", 1, dup=True, packet_id=6))
+    (again,) = peer.send(packets.Publish("t", b"x", 1, dup=True, packet_id=6))
     assert isinstance(again, Messages)
     assert again.dup
     peer.session.acknowledge(again)
-    assert peer.written() == [PubAck(6)]
+    assert peer.written() == [packets.PubAck(6)]
 
 
 def test_identifiers_mean_something_else_in_a_new_session():
     peer = Peer()
     peer.connect()
-    peer.send(Publish("t", b"x", 2, packet_id=5))
+    peer.send(packets.Publish("t", b"x", 2, packet_id=5))
     peer.connect()
-    (run,) = peer.send(Publish("t", b"y", 2, packet_id=5))
+    (run,) = peer.send(packets.Publish("t", b"y", 2, packet_id=5))
     assert run.payloads == [b"y"]
 
 
 def test_identifiers_may_come_from_an_earlier_process():
     peer = Peer(manual=True, received={5})
     peer.connect(present=True)
-    events = peer.send(*(Publish("t", b"x", 2, dup=True, packet_id=at) for at in (4, 5, 6)))
+    events = peer.send(*(packets.Publish("t", b"x", 2, dup=True, packet_id=at) for at in (4, 5, 6)))
     assert [(type(event), list(event.ids)) for event in events] == [(Messages, [4]), (Repeated, [5]), (Messages, [6])]
 
 
 def test_an_identifier_twice_in_one_run_is_one_message():
     peer = Peer(manual=True)
     peer.connect()
-    events = peer.send(*(Publish("t", b"x", 2, packet_id=at) for at in (4, 4, 4)))
+    events = peer.send(*(packets.Publish("t", b"x", 2, packet_id=at) for at in (4, 4, 4)))
     assert [(type(event), list(event.ids)) for event in events] == [(Messages, [4]), (Repeated, [4]), (Repeated, [4])]
 
 
 def test_a_release_of_something_unknown_is_completed():
     peer = Peer()
     peer.connect(present=True)
-    peer.send(PubRel(9))
-    assert peer.written() == [PubComp(9)]
+    peer.send(packets.PubRel(9))
+    assert peer.written() == [packets.PubComp(9)]
 
 
 def test_more_than_we_allow_unacknowledged_breaks_the_standard():
     peer = Peer(manual=True)
     peer.connect(receive_maximum=2)
-    peer.send(*(Publish("t", b"x", 1, packet_id=at) for at in (1, 2)))
-    events = peer.send(Publish("t", b"x", 1, packet_id=3))
+    peer.send(*(packets.Publish("t", b"x", 1, packet_id=at) for at in (1, 2)))
+    events = peer.send(packets.Publish("t", b"x", 1, packet_id=3))
     assert events[-1][0] == Reason.RECEIVE_MAXIMUM_EXCEEDED
 
 
@@ -711,7 +711,7 @@ def test_acknowledged_messages_make_room_for_others():
     peer = Peer()
     peer.connect(receive_maximum=2)
     for first in range(1, 20, 2):
-        (run,) = peer.send(*(Publish("t", b"x", 1, packet_id=at) for at in (first, first + 1)))
+        (run,) = peer.send(*(packets.Publish("t", b"x", 1, packet_id=at) for at in (first, first + 1)))
         assert len(run.payloads) == 2
 
 
@@ -722,19 +722,21 @@ def test_an_exchange_of_auth_before_and_after_connack():
     peer = Peer()
     peer.open(authentication_method="m", authentication_data=b"1")
     told = {"authentication_method": "m", "authentication_data": b"2"}
-    assert peer.send(Auth(0x18, told)) == [Auth(0x18, told)]
+    assert peer.send(packets.Auth(0x18, told)) == [packets.Auth(0x18, told)]
     peer.session.authenticate(b"3")
-    assert peer.written() == [Auth(0x18, {"authentication_method": "m", "authentication_data": b"3"})]
-    assert isinstance(peer.send(ConnAck(properties={"authentication_method": "m"}))[0], Connected)
+    assert peer.written() == [packets.Auth(0x18, {"authentication_method": "m", "authentication_data": b"3"})]
+    assert isinstance(peer.send(packets.ConnAck(properties={"authentication_method": "m"}))[0], Connected)
     peer.session.authenticate(b"4", again=True)
-    assert peer.written() == [Auth(0x19, {"authentication_method": "m", "authentication_data": b"4"})]
-    assert peer.send(Auth(0, {"authentication_method": "m"})) == [Auth(0, {"authentication_method": "m"})]
+    assert peer.written() == [packets.Auth(0x19, {"authentication_method": "m", "authentication_data": b"4"})]
+    assert peer.send(packets.Auth(0, {"authentication_method": "m"})) == [
+        packets.Auth(0, {"authentication_method": "m"})
+    ]
 
 
 def test_the_method_cannot_change():
     peer = Peer()
     peer.open(authentication_method="m")
-    assert failure(peer.send(Auth(0x18, {"authentication_method": "other"})))[0] == Reason.PROTOCOL_ERROR
+    assert failure(peer.send(packets.Auth(0x18, {"authentication_method": "other"})))[0] == Reason.PROTOCOL_ERROR
 
 
 def test_there_is_nothing_to_authenticate_without_a_method():

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.server.config.tables import LogFormat, LogLevel
+from heliograph.server.config.schema import LogFormat, LogLevel
 from heliograph.server.logs import JsonFormatter, RepeatedWarnings, TextFormatter, configure
 
 log = logging.getLogger("heliograph.test")

@@ -7,8 +7,7 @@
 from typing import Any
 
 from heliograph.amqp import ProtocolError
-from heliograph.amqp.messages import OTHER, Front, Outline, Read, Readdressing, encoded, outlines, write
-from heliograph.amqp.messages.encoded import BYTES, TEXT
+from heliograph.amqp.messages import encoded
 from heliograph.client.errors import MessageFormat
 
 __all__ = [
@@ -25,6 +24,15 @@ __all__ = [
     "read",
     "write",
 ]
+
+BYTES, TEXT, OTHER = encoded.BYTES, encoded.TEXT, encoded.OTHER
+"""Kinds of bodies, as `Read.kind` has them."""
+Front = encoded.Front
+Outline = encoded.Outline
+Read = encoded.Read
+Readdressing = encoded.Readdressing
+outlines = encoded.outlines
+write = encoded.write
 
 
 def front(payload: bytes) -> Front:

@@ -11,31 +11,7 @@ from typing import Any
 
 from heliograph.common.documents import NOWHERE, Place
 from heliograph.common.suggestions import closest
-from heliograph.errors import Problem
-
-
-@dataclass(frozen=True, slots=True)
-class Mistake:
-    """One thing that is wrong, and where."""
-
-    place: Place
-    text: str
-
-    def __str__(self) -> str:
-        return f"{self.place}: {self.text}"
-
-
-class DefinitionProblem(Problem):
-    """A flow that cannot run."""
-
-    def __init__(self, mistakes: Iterable[Mistake], warnings: Iterable[Mistake] = ()) -> None:
-        self.mistakes = tuple(mistakes)
-        self.warnings = tuple(warnings)
-        """What would not keep it from running."""
-        super().__init__("\n".join(map(str, self.mistakes)))
-
-    def __reduce__(self) -> tuple[type["DefinitionProblem"], tuple[tuple[Mistake, ...], tuple[Mistake, ...]]]:
-        return DefinitionProblem, (self.mistakes, self.warnings)
+from heliograph.flow.errors import DefinitionProblem, Mistake
 
 
 class Findings:

@@ -1,6 +1,12 @@
 """What becomes of a message between MQTT, AMQP and JMS. `docs/reference/mapping.md` is the specification.
 
-Names of annotations are in `heliograph.amqp.messages.annotations`; everything else is declared here, once.
+Begin with `publication_of` (a message of AMQP for subscribers of MQTT) and `messages_of` (the other way); both are
+called for runs of messages, and remember what is the same in all of a run. `bodies`, `identifiers`, `delivery` and
+`user_properties` have the rules for single fields, for whoever maps some of them: the client, flows and pipelines.
+
+Names of annotations are in `heliograph.amqp.messages`; everything else is declared here, once. There are no exceptions
+of this room's own: a message that makes no sense is an `amqp.DecodeError` or `amqp.InvalidField`. Names are imported
+when they are first used, since workers of pipelines need few of them.
 """
 
 from typing import TYPE_CHECKING
@@ -8,64 +14,79 @@ from typing import TYPE_CHECKING
 from heliograph.common.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from heliograph.mapping.addresses import QUEUE_PREFIX, TOPIC_PREFIX
     from heliograph.mapping.amqp_to_mqtt import Publication, publication_of
-    from heliograph.mapping.bodies import ENCODED, is_utf8
-    from heliograph.mapping.delivery import is_durable
+    from heliograph.mapping.bodies import (
+        BYTES_CONTENT_TYPE,
+        ENCODED_CONTENT_TYPE,
+        is_utf8,
+        kind_and_body_of,
+        value_of_body,
+    )
+    from heliograph.mapping.delivery import QUEUE_PREFIX, TOPIC_PREFIX, is_durable
     from heliograph.mapping.identifiers import (
         Identifier,
-        amqp_identifier,
-        identifier_bytes,
-        identifier_in,
-        identifier_of,
-        text_of,
+        identifier_from_correlation_data,
+        identifier_from_envelope,
+        identifier_from_text,
+        identifier_to_envelope,
+        identifier_to_text,
     )
-    from heliograph.mapping.jms import BYTES_CONTENT_TYPE, body_of, kind_and_body
+    from heliograph.mapping.mqtt_to_amqp import messages_of
     from heliograph.mapping.user_properties import (
-        CONTENT_TYPE,
-        FIELDS,
-        MESSAGE_ID,
-        PREFIX,
-        PRIORITY,
-        REPLY_TO,
+        AMQP_FIELD_PREFIX,
+        CONTENT_TYPE_PROPERTY,
+        FIELD_READERS,
+        MESSAGE_ID_PROPERTY,
+        PRIORITY_PROPERTY,
+        REPLY_TO_PROPERTY,
+        USER_ID_PROPERTY,
+        field_name,
         read_priority,
     )
 
 __getattr__ = lazy_names(
     __name__,
     {
-        "addresses": "QUEUE_PREFIX TOPIC_PREFIX",
         "amqp_to_mqtt": "Publication publication_of",
-        "bodies": "ENCODED is_utf8",
-        "delivery": "is_durable",
-        "identifiers": "Identifier amqp_identifier identifier_bytes identifier_in identifier_of text_of",
-        "jms": "BYTES_CONTENT_TYPE body_of kind_and_body",
-        "user_properties": "CONTENT_TYPE FIELDS MESSAGE_ID PREFIX PRIORITY REPLY_TO read_priority",
+        "bodies": "BYTES_CONTENT_TYPE ENCODED_CONTENT_TYPE is_utf8 kind_and_body_of value_of_body",
+        "delivery": "QUEUE_PREFIX TOPIC_PREFIX is_durable",
+        "identifiers": (
+            "Identifier identifier_from_correlation_data identifier_from_envelope "
+            "identifier_from_text identifier_to_envelope identifier_to_text"
+        ),
+        "mqtt_to_amqp": "messages_of",
+        "user_properties": (
+            "AMQP_FIELD_PREFIX CONTENT_TYPE_PROPERTY FIELD_READERS MESSAGE_ID_PROPERTY "
+            "PRIORITY_PROPERTY REPLY_TO_PROPERTY USER_ID_PROPERTY field_name read_priority"
+        ),
     },
 )
 
 __all__ = [
+    "AMQP_FIELD_PREFIX",
     "BYTES_CONTENT_TYPE",
-    "CONTENT_TYPE",
-    "ENCODED",
-    "FIELDS",
-    "MESSAGE_ID",
-    "PREFIX",
-    "PRIORITY",
+    "CONTENT_TYPE_PROPERTY",
+    "ENCODED_CONTENT_TYPE",
+    "FIELD_READERS",
+    "MESSAGE_ID_PROPERTY",
+    "PRIORITY_PROPERTY",
     "QUEUE_PREFIX",
-    "REPLY_TO",
+    "REPLY_TO_PROPERTY",
     "TOPIC_PREFIX",
+    "USER_ID_PROPERTY",
     "Identifier",
     "Publication",
-    "amqp_identifier",
-    "body_of",
-    "identifier_bytes",
-    "identifier_in",
-    "identifier_of",
+    "field_name",
+    "identifier_from_correlation_data",
+    "identifier_from_envelope",
+    "identifier_from_text",
+    "identifier_to_envelope",
+    "identifier_to_text",
     "is_durable",
     "is_utf8",
-    "kind_and_body",
+    "kind_and_body_of",
+    "messages_of",
     "publication_of",
     "read_priority",
-    "text_of",
+    "value_of_body",
 ]

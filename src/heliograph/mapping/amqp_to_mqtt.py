@@ -8,25 +8,27 @@ from typing import NamedTuple
 from heliograph.amqp import DecodeError, InvalidField
 from heliograph.amqp.messages import (
     ABSOLUTE_EXPIRY_TIME,
-    BODY,
+    BODY_SECTION,
     CONTENT_TYPE,
     CORRELATION_ID,
     JMS_REPLY_KIND,
     MQTT_PROPERTIES,
+    MQTT_RETAIN,
     REPLY_TO,
-    RETAIN,
     UNREADABLE,
     find_section,
-    section_reading,
+    read_application_properties,
+    read_header,
+    read_message_annotations,
+    read_properties,
+    too_many_entries,
 )
 from heliograph.mapping import user_properties
-from heliograph.mapping.bodies import ENCODED, body_of
-from heliograph.mapping.delivery import life_left, qos_of
-from heliograph.mapping.identifiers import data_of
-from heliograph.mapping.reply_to import response_topic
+from heliograph.mapping.bodies import ENCODED_CONTENT_TYPE, publication_body
+from heliograph.mapping.delivery import life_left, qos_of, response_topic
+from heliograph.mapping.identifiers import identifier_to_correlation_data
 from heliograph.mapping.user_properties import RESERVED, Sections, fields_as_users
-from heliograph.mqtt import STRING_MAX, ProtocolError, decode_properties, encode_varint
-from heliograph.mqtt.packet_types import PacketType
+from heliograph.mqtt import STRING_MAX, PacketType, ProtocolError, decode_properties, encode_varint
 
 
 class Head(NamedTuple):
@@ -80,10 +82,10 @@ class Publication(NamedTuple):
 def publication_of(message: bytes) -> Publication:
     """What a message is for MQTT."""
     try:
-        start, at, code = find_section(message, BODY)
+        start, at, code = find_section(message, BODY_SECTION)
         before = message[:start]
         head = _heads.get(before) or _read_head(before)
-        if code == BODY:
+        if code == BODY_SECTION:
             # Nearly always: a single section of bytes that fills the rest of the message.
             if message[at] == 0xA0 and at + 2 + message[at + 1] == len(message):
                 return Publication(message[at + 2 :], head)
@@ -91,20 +93,20 @@ def publication_of(message: bytes) -> Publication:
                 return Publication(message[at + 5 :], head)
     except UNREADABLE:
         raise DecodeError(f"expected the sections of a message, found {message[:20].hex(' ')} ...") from None
-    body = body_of(message, start)
+    body = publication_body(message, start)
     return Publication(body.payload, head, body.text, body.encoded)
 
 
 def _read_head(before: bytes) -> Head:
-    if why := section_reading.too_many_entries(before):
+    if why := too_many_entries(before):
         raise InvalidField(why)
-    durable, priority, ttl, _, _ = section_reading.header(before)
-    fields = section_reading.properties(before)
-    application = section_reading.application_properties(before)
-    annotations = section_reading.message_annotations(before)
+    durable, priority, ttl, _, _ = read_header(before)
+    fields = read_properties(before)
+    application = read_application_properties(before)
+    annotations = read_message_annotations(before)
     head = Head(
         qos=qos_of(durable),
-        retain=annotations.get(RETAIN) is True,
+        retain=annotations.get(MQTT_RETAIN) is True,
         ttl=ttl or 0,
         expires=fields[ABSOLUTE_EXPIRY_TIME] or 0,
         sections=Sections(priority, fields, application, annotations),
@@ -133,9 +135,9 @@ def properties_of(sections: Sections, *, text: bool, encoded: bool) -> bytes:
     parts = [b"\x01\x01"] if text else []
     content_type = fields[CONTENT_TYPE]
     if encoded:
-        parts.append(_string(b"\x03", ENCODED))
+        parts.append(_string(b"\x03", ENCODED_CONTENT_TYPE))
         if content_type is not None:
-            users.append((user_properties.CONTENT_TYPE, content_type))
+            users.append((user_properties.CONTENT_TYPE_PROPERTY, content_type))
     elif content_type is not None:
         parts.append(_string(b"\x03", content_type))
     reply_to = fields[REPLY_TO]
@@ -144,10 +146,10 @@ def properties_of(sections: Sections, *, text: bool, encoded: bool) -> bytes:
         if topic is not None:
             parts.append(_string(b"\x08", topic))
         else:
-            users.append((user_properties.REPLY_TO, address))
+            users.append((user_properties.REPLY_TO_PROPERTY, address))
     correlation = fields[CORRELATION_ID]
     if correlation is not None:
-        data = data_of(correlation)
+        data = identifier_to_correlation_data(correlation)
         if len(data) <= STRING_MAX:
             parts.append(b"\x09" + len(data).to_bytes(2, "big") + data)
     for name, value in sections.application.items():

@@ -1,26 +1,36 @@
-"""The body of an AMQP message, whatever it is, found without a look at the items in it: there may be millions of them.
+"""Bodies of messages: as payloads of MQTT, and as Python values.
 
-So the payload of a publication has the items as their sender encoded them, right or wrong, as messages in queues have.
+For MQTT, the body of an AMQP message is found without a look at the items in it: there may be millions of them. So the
+payload of a publication has the items as their sender encoded them, right or wrong, as messages in queues have.
+
+For Python, a value is a section and the kind of message that JMS clients see, and back:
+
+| value | section | kind |
+|---|---|---|
+| `str` | `amqp-value`, a string | text message |
+| `bytes` | `data` | bytes message |
+| `dict` | `amqp-value`, a map | map message |
+| `list` | `amqp-sequence` | stream message |
+| `None` | `amqp-value`, null | message without a body |
+| anything else | `amqp-value` | object message |
 """
 
 import struct
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from heliograph.amqp import DecodeError, InvalidField
+from heliograph.amqp import DecodeError, InvalidField, encode
 from heliograph.amqp.messages import (
-    DATA,
-    FOOTER,
-    SECTION_NAMES,
-    SEQUENCE,
-    SEQUENCE_START,
     UNREADABLE,
-    VALUE,
-    VALUE_START,
+    Data,
+    Sequence,
+    Value,
+    jms_kinds,
     read_value,
-    section_start,
+    sections,
+    text_field,
 )
 
-ENCODED: Final = "application/vnd.heliograph.amqp"
+ENCODED_CONTENT_TYPE: Final = "application/vnd.heliograph.amqp"
 """Content type of a payload that is the body of an AMQP message, as AMQP encodes it: a map, a list, a number, ..."""
 MOST_SECTIONS: Final = 1000
 """A body of bytes or of lists may come in pieces, which somebody has to put together."""
@@ -28,6 +38,16 @@ _NULL, _EMPTY_LIST, _SHORT_LIST, _LONG_LIST = 0x40, 0x45, 0xC0, 0xD0
 _SHORT_STRING, _LONG_STRING = 0xA1, 0xB1
 _SHORT_BYTES, _LONG_BYTES = 0xA0, 0xB0
 _two_numbers = struct.Struct(">II")
+BYTES_CONTENT_TYPE: Final = "application/octet-stream"
+"""What JMS clients write on a bytes message, if its sender says nothing else."""
+_TEXT_CONTENT_TYPES: Final = "text/"
+# The kinds of messages that JMS clients know.
+_MESSAGE, _OBJECT, _MAP = jms_kinds.MESSAGE, jms_kinds.OBJECT, jms_kinds.MAP
+_BYTES, _STREAM, _TEXT = jms_kinds.BYTES, jms_kinds.STREAM, jms_kinds.TEXT
+# Of this module, since these are looked up for each message.
+_DATA, _SEQUENCE, _VALUE, _FOOTER = sections.DATA, sections.SEQUENCE, sections.VALUE, sections.FOOTER
+_DATA_START, _SEQUENCE_START, _VALUE_START = sections.DATA_START, sections.SEQUENCE_START, sections.VALUE_START
+_SECTION_NAMES = sections.SECTION_NAMES
 
 
 class Body(NamedTuple):
@@ -39,14 +59,14 @@ class Body(NamedTuple):
     """The payload is a section, as AMQP encodes it."""
 
 
-def body_of(message: bytes, at: int) -> Body:
+def publication_body(message: bytes, at: int) -> Body:
     """The body that begins here, if there is one. Raises DecodeError where there is something else."""
     try:
         code, values = _sections(message, at)
-        if code == VALUE:
+        if code == _VALUE:
             return _of_value(values[0])
-        if code == SEQUENCE:
-            return Body(SEQUENCE_START + _joined(values), encoded=True)
+        if code == _SEQUENCE:
+            return Body(_SEQUENCE_START + _joined(values), encoded=True)
         return Body(b"".join([_bytes(value) for value in values]))
     except UNREADABLE:
         raise DecodeError(f"expected the body of a message, found {message[at : at + 20].hex(' ')} ...") from None
@@ -56,11 +76,11 @@ def is_body(payload: bytes) -> bool:
     """Whether a payload is one whole section, of a value or of a list."""
     try:
         code, values = _sections(payload, 0)
-        if code == SEQUENCE:
+        if code == _SEQUENCE:
             _items(values[0])
     except (*UNREADABLE, InvalidField):
         return False
-    return code in {SEQUENCE, VALUE} and payload == section_start(code) + values[0]
+    return code in {_SEQUENCE, _VALUE} and payload == sections.section_start(code) + values[0]
 
 
 def is_utf8(payload: bytes) -> bool:
@@ -80,9 +100,9 @@ def _sections(message: bytes, at: int) -> tuple[int, list[bytes]]:
     while at < len(message):
         code, start = _descriptor(message, at)
         _, at = read_value(message, start)
-        if code == FOOTER and at == len(message):
+        if code == _FOOTER and at == len(message):
             break
-        if code not in {DATA, SEQUENCE, VALUE} or (values and (code != kind or code == VALUE)):
+        if code not in {_DATA, _SEQUENCE, _VALUE} or (values and (code != kind or code == _VALUE)):
             raise ValueError(code)
         if len(values) == MOST_SECTIONS:
             raise InvalidField(f"the body of a message for a topic may come in {MOST_SECTIONS} sections")
@@ -97,7 +117,7 @@ def _descriptor(message: bytes, at: int) -> tuple[int, int]:
         raise ValueError(at)
     name, start = read_value(message, at + 1)
     if isinstance(name, str):
-        name = SECTION_NAMES.get(name)
+        name = _SECTION_NAMES.get(name)
     return name if type(name) is int else 0, start
 
 
@@ -111,7 +131,7 @@ def _of_value(value: bytes) -> Body:
         return Body(text, text=True)
     if code in {_SHORT_BYTES, _LONG_BYTES}:
         return Body(_bytes(value))
-    return Body(VALUE_START + value, encoded=True)
+    return Body(_VALUE_START + value, encoded=True)
 
 
 def _bytes(value: bytes) -> bytes:
@@ -138,3 +158,35 @@ def _items(value: bytes) -> tuple[int, bytes]:
     if code != _LONG_LIST:
         raise ValueError(code)
     return _two_numbers.unpack_from(value, 1)[1], value[9:]
+
+
+def kind_and_body_of(body: Any) -> tuple[int, bytes]:
+    """The kind of message that a value is, and its section."""
+    if isinstance(body, str):
+        return _TEXT, _VALUE_START + text_field(body.encode())
+    if isinstance(body, bytes | bytearray | memoryview):
+        return _BYTES, _DATA_START + encode(bytes(body))
+    if isinstance(body, dict):
+        return _MAP, _VALUE_START + encode(body)
+    if isinstance(body, list | tuple):
+        return _STREAM, _SEQUENCE_START + encode(list(body))
+    return (_MESSAGE if body is None else _OBJECT), _VALUE_START + encode(body)
+
+
+def value_of_body(body: Data | Sequence | Value, content_type: str | None, kind: Any) -> Any:
+    """The value that a section stands for; `kind` is the message's kind, if it has one."""
+    if isinstance(body, Value):
+        return body.value
+    if isinstance(body, Sequence):
+        return body.items
+    if kind != _BYTES and content_type is not None and content_type.startswith(_TEXT_CONTENT_TYPES):
+        return _text(body.content)
+    # A message without a body, as other JMS clients send it, may have empty data.
+    return None if not body.content and kind == _MESSAGE else body.content
+
+
+def _text(content: bytes) -> str | bytes:
+    try:
+        return content.decode()
+    except UnicodeDecodeError:  # in some other encoding, which the application may know
+        return content

@@ -1,9 +1,39 @@
-"""How safely and how long a message is kept: QoS of MQTT and `durable` of AMQP, `ttl` and expiry time."""
+"""Where a message goes and where answers go, and how safely and how long it is kept.
 
-from typing import Final
+Addresses of queues and topics and the response topic of MQTT; QoS and `durable`; `ttl` and the expiry time.
+"""
 
+from typing import Any, Final
+
+from heliograph.amqp.messages import jms_kinds
+from heliograph.mqtt import ProtocolError, check_topic_name
+
+QUEUE_PREFIX: Final = "queue://"
+TOPIC_PREFIX: Final = "topic://"
+"""Clients learn of both when they connect; JMS clients then put them before all names."""
 LONGEST_TTL: Final = 2**32 - 1
 """Milliseconds: AMQP has no larger number for it."""
+_QUEUES = (jms_kinds.QUEUE, jms_kinds.TEMPORARY_QUEUE)
+
+
+def response_topic(address: str, kind: Any) -> tuple[str | None, str]:
+    """The response topic that stands for an address, or None if it is no topic; and the address, with what it is.
+
+    `kind` is what the annotation of JMS says of it, if there is one.
+    """
+    if kind in _QUEUES and not address.startswith(QUEUE_PREFIX):
+        address = QUEUE_PREFIX + address
+    topic = address.removeprefix(TOPIC_PREFIX)
+    try:
+        check_topic_name(topic)
+    except ProtocolError:
+        return None, address
+    return None if address.startswith(QUEUE_PREFIX) else topic, address
+
+
+def reply_to(topic: str) -> str:
+    """The address that stands for a response topic."""
+    return TOPIC_PREFIX + topic
 
 
 def is_durable(qos: int) -> bool:

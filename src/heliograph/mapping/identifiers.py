@@ -18,7 +18,7 @@ _UUID, _ULONG, _BINARY, _STRING = (f"{_KINDS}{kind}:" for kind in ("UUID", "ULON
 _OTHER_THAN_TEXT = (_UUID.encode(), _ULONG.encode())
 
 
-def text_of(identifier: Identifier) -> str:
+def identifier_to_text(identifier: Identifier) -> str:
     """An identifier as text. Strings stay what they are, unless that would be read as something else."""
     if isinstance(identifier, str):
         return str(identifier) if _is_plain(identifier) else _STRING + identifier
@@ -29,7 +29,7 @@ def text_of(identifier: Identifier) -> str:
     return f"{_ULONG}{int(identifier)}"
 
 
-def identifier_of(text: str) -> Identifier:
+def identifier_from_text(text: str) -> Identifier:
     """The identifier that a text stands for."""
     if _is_plain(text):
         return text
@@ -60,20 +60,20 @@ def _other_kind(text: str) -> Identifier | None:
             found = ULong(number) if 0 <= number < 1 << 64 else None
     except ValueError:
         return None
-    return found if found is not None and text_of(found) == text else None
+    return found if found is not None and identifier_to_text(found) == text else None
 
 
-def data_of(identifier: Identifier) -> bytes:
+def identifier_to_correlation_data(identifier: Identifier) -> bytes:
     """An identifier as correlation data."""
     if isinstance(identifier, bytes) and _text_in(identifier) is None:
         return bytes(identifier)
-    return text_of(identifier).encode()
+    return identifier_to_text(identifier).encode()
 
 
-def identifier_in(data: bytes) -> Identifier:
+def identifier_from_correlation_data(data: bytes) -> Identifier:
     """The identifier that correlation data stands for: readable data is a string, other data stays bytes."""
     text = _text_in(data)
-    return data if text is None else identifier_of(text)
+    return data if text is None else identifier_from_text(text)
 
 
 def _text_in(data: bytes) -> str | None:
@@ -83,7 +83,7 @@ def _text_in(data: bytes) -> str | None:
         return None
 
 
-def identifier_bytes(value: Any) -> bytes:
+def identifier_to_envelope(value: Any) -> bytes:
     """An identifier as envelopes of flows have it: readable where it can be, and bytes as they are."""
     if type(value) is str:
         return value.encode()
@@ -96,7 +96,7 @@ def identifier_bytes(value: Any) -> bytes:
     return f"{_ULONG}{int(value)}".encode()
 
 
-def amqp_identifier(value: bytes) -> Any:
+def identifier_from_envelope(value: bytes) -> Any:
     """The identifier that one of an envelope stands for: a string if it is printable, else bytes; None for no bytes."""
     if not value:
         return None
@@ -112,10 +112,14 @@ def amqp_identifier(value: bytes) -> Any:
 
 
 def _special_identifier(value: bytes) -> UUID | int | None:
-    """A UUID or a number, if it is written just as `identifier_bytes` does."""
+    """A UUID or a number, if it is written just as `identifier_to_envelope` does."""
     _, kind, rest = value.split(b":", 2)
     try:
         found: UUID | int = UUID(rest.decode()) if kind == b"AMQP_UUID" else int(rest)
     except ValueError:
         return None
-    return found if identifier_bytes(found) == value and (not isinstance(found, int) or 0 <= found < 1 << 64) else None
+    return (
+        found
+        if identifier_to_envelope(found) == value and (not isinstance(found, int) or 0 <= found < 1 << 64)
+        else None
+    )

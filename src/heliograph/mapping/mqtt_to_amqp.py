@@ -10,36 +10,20 @@ from typing import Any, NamedTuple
 
 from heliograph.amqp import NULL, Byte, Symbol, encode, encode_list
 from heliograph.amqp.messages import (
-    ABSOLUTE_EXPIRY_TIME,
-    APPLICATION_PROPERTIES_START,
-    CONTENT_TYPE,
-    CORRELATION_ID,
-    CREATION_TIME,
-    DATA_START,
-    DEFAULT_PRIORITY,
-    HEADER_START,
     JMS_DESTINATION_KIND,
     JMS_REPLY_KIND,
-    MESSAGE_ANNOTATIONS_START,
     MQTT_PROPERTIES,
-    PROPERTIES_START,
-    PROPERTY_NAMES,
-    REPLY_TO,
-    RETAIN,
-    TO,
-    VALUE_START,
+    MQTT_RETAIN,
     jms_kinds,
+    sections,
 )
 from heliograph.mapping import user_properties
-from heliograph.mapping.addresses import TOPIC_PREFIX
 from heliograph.mapping.amqp_to_mqtt import properties_of
-from heliograph.mapping.bodies import ENCODED, is_body, is_utf8
-from heliograph.mapping.delivery import LONGEST_TTL, is_durable
-from heliograph.mapping.identifiers import identifier_in
-from heliograph.mapping.reply_to import reply_to
+from heliograph.mapping.bodies import ENCODED_CONTENT_TYPE, is_body, is_utf8
+from heliograph.mapping.delivery import LONGEST_TTL, TOPIC_PREFIX, is_durable, reply_to
+from heliograph.mapping.identifiers import identifier_from_correlation_data
 from heliograph.mapping.user_properties import Sections, fields_from_users
-from heliograph.mqtt import Properties, decode_properties, encode_varint
-from heliograph.mqtt.packet_types import PacketType
+from heliograph.mqtt import PacketType, Properties, decode_properties, encode_varint
 
 _TOPIC = Byte(jms_kinds.TOPIC)
 _TTL = Struct(">BI")
@@ -48,7 +32,7 @@ _NO_TTL, _NO_TIME = _TTL.pack(0x70, 0), _TIME.pack(0x83, 0)
 """What stands in a template where a time is filled in."""
 
 
-def amqp_messages(
+def messages_of(
     topic: bytes, payloads: Sequence[bytes], properties: bytes, qos: int, retain: bool, left: int, wall: int
 ) -> list[bytes]:
     """The messages of publications with payloads of one length, encoded.
@@ -63,10 +47,10 @@ def amqp_messages(
     if converted.is_encoded:
         return list(map(head.__add__, payloads))
     size = len(payloads[0])
-    data_head = head + DATA_START + _length(0xA0, size)
+    data_head = head + sections.DATA_START + _length(0xA0, size)
     if not converted.is_text:
         return list(map(data_head.__add__, payloads))
-    text_head = head + VALUE_START + _length(0xA1, size)
+    text_head = head + sections.VALUE_START + _length(0xA1, size)
     return [(text_head if is_utf8(payload) else data_head) + payload for payload in payloads]
 
 
@@ -113,27 +97,27 @@ def _converted(properties: bytes) -> _Converted:
 
 
 def _convert(key: bytes, found: Properties) -> _Converted:
-    is_encoded = found.get("content_type") == ENCODED
+    is_encoded = found.get("content_type") == ENCODED_CONTENT_TYPE
     plain = _encode(key, found, is_encoded=False) if is_encoded else None
     return _encode(key, found, is_encoded=is_encoded)._replace(plain=plain)
 
 
 def _encode(key: bytes, found: Properties, *, is_encoded: bool) -> _Converted:
     text = found.get("payload_format_indicator") == 1 and not is_encoded
-    sections = _sections_of(found, is_encoded=is_encoded)
+    converted = _sections_of(found, is_encoded=is_encoded)
     annotations: dict[Symbol, object] = {}
-    answers_to = sections.fields[REPLY_TO]
+    answers_to = converted.fields[sections.REPLY_TO]
     if answers_to is not None and answers_to.startswith(TOPIC_PREFIX):
         annotations[JMS_REPLY_KIND] = _TOPIC
-    back = _decoded(properties_of(sections, text=text, encoded=is_encoded))
+    back = _decoded(properties_of(converted, text=text, encoded=is_encoded))
     if back != _without_defaults(found):
         annotations[MQTT_PROPERTIES] = key
     return _Converted(
         key,
         annotations,
-        NULL if sections.priority == DEFAULT_PRIORITY else encode(sections.priority),
-        [encode(value) for value in sections.fields],
-        APPLICATION_PROPERTIES_START + encode(sections.application) if sections.application else b"",
+        NULL if converted.priority == sections.DEFAULT_PRIORITY else encode(converted.priority),
+        [encode(value) for value in converted.fields],
+        sections.APPLICATION_PROPERTIES_START + encode(converted.application) if converted.application else b"",
         text,
         is_encoded,
     )
@@ -154,19 +138,19 @@ def _without_defaults(found: Properties) -> Properties:
 
 def _sections_of(found: Properties, *, is_encoded: bool) -> Sections:
     """Sections that say what these properties say, as far as AMQP can."""
-    fields: list[Any] = [None] * len(PROPERTY_NAMES)
+    fields: list[Any] = [None] * len(sections.PROPERTY_NAMES)
     users = found.get("user_property", []).copy()
     content_type = found.get("content_type")
     if is_encoded:
-        content_type = _taken(users, user_properties.CONTENT_TYPE)
+        content_type = _taken(users, user_properties.CONTENT_TYPE_PROPERTY)
     if content_type is not None and content_type.isascii():
-        fields[CONTENT_TYPE] = Symbol(content_type)
+        fields[sections.CONTENT_TYPE] = Symbol(content_type)
     if (topic := found.get("response_topic")) is not None:
-        fields[REPLY_TO] = reply_to(topic)
+        fields[sections.REPLY_TO] = reply_to(topic)
     else:
-        fields[REPLY_TO] = _taken(users, user_properties.REPLY_TO)
+        fields[sections.REPLY_TO] = _taken(users, user_properties.REPLY_TO_PROPERTY)
     if (data := found.get("correlation_data")) is not None:
-        fields[CORRELATION_ID] = identifier_in(data)
+        fields[sections.CORRELATION_ID] = identifier_from_correlation_data(data)
     priority, application = fields_from_users(users, fields)
     return Sections(priority, fields, application, {})
 
@@ -221,29 +205,29 @@ def _make_template(topic: bytes, converted: _Converted, qos: int, retain: bool, 
     header = [encode(is_durable(qos)), converted.priority]
     annotations = {JMS_DESTINATION_KIND: _TOPIC, **converted.annotations}
     if retain:
-        annotations[RETAIN] = True
+        annotations[MQTT_RETAIN] = True
     fields = converted.fields.copy()
-    fields[TO] = encode(TOPIC_PREFIX + topic.decode())
-    created = fields[CREATION_TIME] == NULL
+    fields[sections.TO] = encode(TOPIC_PREFIX + topic.decode())
+    created = fields[sections.CREATION_TIME] == NULL
     marks = []
     if expires:
         header.append(_NO_TTL)
-        fields[ABSOLUTE_EXPIRY_TIME] = _NO_TIME
+        fields[sections.ABSOLUTE_EXPIRY_TIME] = _NO_TIME
     if created:
-        fields[CREATION_TIME] = _NO_TIME
+        fields[sections.CREATION_TIME] = _NO_TIME
     while fields[-1] == NULL:
         fields.pop()
-    sections = HEADER_START + encode_list(header)
+    before = sections.HEADER_START + encode_list(header)
     if expires:
-        marks.append((len(sections) - len(_NO_TTL), len(_NO_TTL)))
-    sections += MESSAGE_ANNOTATIONS_START + encode(annotations)
-    sections += PROPERTIES_START + encode_list(fields)
-    for index, wanted in ((ABSOLUTE_EXPIRY_TIME, expires), (CREATION_TIME, created)):
+        marks.append((len(before) - len(_NO_TTL), len(_NO_TTL)))
+    before += sections.MESSAGE_ANNOTATIONS_START + encode(annotations)
+    before += sections.PROPERTIES_START + encode_list(fields)
+    for index, wanted in ((sections.ABSOLUTE_EXPIRY_TIME, expires), (sections.CREATION_TIME, created)):
         if wanted:
-            marks.append((len(sections) - len(b"".join(fields[index:])), len(_NO_TIME)))
-    sections += converted.application
+            marks.append((len(before) - len(b"".join(fields[index:])), len(_NO_TIME)))
+    before += converted.application
     pieces, at = [], 0
     for mark, width in marks:
-        pieces.append(sections[at:mark])
+        pieces.append(before[at:mark])
         at = mark + width
-    return _Template((*pieces, sections[at:]), expires, created)
+    return _Template((*pieces, before[at:]), expires, created)

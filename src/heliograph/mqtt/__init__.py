@@ -4,15 +4,13 @@ from heliograph.mqtt.connect_decoding import maximum_packet_size
 from heliograph.mqtt.decoding import check_flags, decode, read_subscribe, read_unsubscribe
 from heliograph.mqtt.encoding import encode
 from heliograph.mqtt.errors import MalformedPacket, ProtocolError
-from heliograph.mqtt.framing import decode_varint, encode_varint, packet_bounds
-from heliograph.mqtt.matching import topic_matches
+from heliograph.mqtt.framing import PacketType, decode_varint, encode_varint, packet_bounds
 from heliograph.mqtt.packets import (
     Auth,
     ConnAck,
     Connect,
     Disconnect,
     Packet,
-    PacketType,
     PingReq,
     PingResp,
     PubAck,
@@ -52,6 +50,7 @@ from heliograph.mqtt.strings import (
     check_topic_of_client,
     decode_utf8,
     split_share,
+    topic_matches,
 )
 
 __all__ = [

@@ -3,7 +3,7 @@
 from struct import Struct
 
 from heliograph.mqtt.errors import MalformedPacket, ProtocolError
-from heliograph.mqtt.packet_types import PacketType
+from heliograph.mqtt.framing import PacketType
 from heliograph.mqtt.packets import Connect, Will
 from heliograph.mqtt.primitives import Reader
 from heliograph.mqtt.properties import Properties, read_properties

@@ -2,28 +2,12 @@
 
 from collections.abc import Callable, Iterator
 
+from heliograph.mqtt import packets
 from heliograph.mqtt.connect_decoding import decode_connect
 from heliograph.mqtt.errors import MalformedPacket, ProtocolError
+from heliograph.mqtt.framing import PacketType
 from heliograph.mqtt.legal_reasons import legal_reason
-from heliograph.mqtt.packets import (
-    Auth,
-    ConnAck,
-    Disconnect,
-    Packet,
-    PacketType,
-    PingReq,
-    PingResp,
-    PubAck,
-    PubComp,
-    Publish,
-    PubRec,
-    PubRel,
-    SubAck,
-    Subscribe,
-    Subscription,
-    UnsubAck,
-    Unsubscribe,
-)
+from heliograph.mqtt.packets import Packet, Publish, Subscription
 from heliograph.mqtt.primitives import Reader
 from heliograph.mqtt.properties import Properties, read_properties
 from heliograph.mqtt.reasons import Reason
@@ -35,7 +19,7 @@ _FLAGS_2 = frozenset({PacketType.SUBSCRIBE, PacketType.UNSUBSCRIBE, PacketType.P
 _V3_REFUSED = 0x80
 # Calling the enumeration would take longer than the rest of a small packet, and looking its members up long enough.
 _KINDS = (None, *PacketType)
-_GOODBYE = Disconnect()
+_GOODBYE = packets.Disconnect()
 _PUBLISH, _CONNECT, _AUTH = PacketType.PUBLISH, PacketType.CONNECT, PacketType.AUTH
 
 
@@ -110,9 +94,9 @@ def _reason_and_properties(reader: Reader, kind: PacketType) -> tuple[Reason, Pr
     return reason, properties
 
 
-def _connack(body: bytes, version: int) -> ConnAck:
+def _connack(body: bytes, version: int) -> packets.ConnAck:
     if version == 5 and body == b"\0\1":  # a server of MQTT 3 refuses the version in the form that it knows
-        return ConnAck(False, Reason.UNSUPPORTED_PROTOCOL_VERSION)
+        return packets.ConnAck(False, Reason.UNSUPPORTED_PROTOCOL_VERSION)
     reader = Reader(body, 0, len(body))
     flags = reader.byte()
     if version == 3:
@@ -130,11 +114,11 @@ def _connack(body: bytes, version: int) -> ConnAck:
     reader.finish()
     if flags and code:
         raise ProtocolError(Reason.PROTOCOL_ERROR, "CONNACK refuses the connection and has a session present")
-    return ConnAck(bool(flags), code, properties)
+    return packets.ConnAck(bool(flags), code, properties)
 
 
 def _acknowledgement(
-    kind: PacketType, make: type[PubAck | PubRec | PubRel | PubComp]
+    kind: PacketType, make: type[packets.PubAck | packets.PubRec | packets.PubRel | packets.PubComp]
 ) -> Callable[[bytes, int], Packet]:
     def decode_one(body: bytes, version: int) -> Packet:
         reader = Reader(body, 0, len(body))
@@ -164,9 +148,9 @@ def read_subscribe(body: bytes, version: int) -> tuple[int, Properties, Callable
     return packet_id, properties, subscriptions
 
 
-def _subscribe(body: bytes, version: int) -> Subscribe:
+def _subscribe(body: bytes, version: int) -> packets.Subscribe:
     packet_id, properties, subscriptions = read_subscribe(body, version)
-    return Subscribe(packet_id, tuple(subscriptions()), properties)
+    return packets.Subscribe(packet_id, tuple(subscriptions()), properties)
 
 
 def _subscription(topic_filter: str, options: int, version: int) -> Subscription:
@@ -189,7 +173,7 @@ def _subscription(topic_filter: str, options: int, version: int) -> Subscription
     return Subscription(topic_filter, qos, no_local, bool(options & 0x08), retain_handling)
 
 
-def _suback(body: bytes, version: int) -> SubAck:
+def _suback(body: bytes, version: int) -> packets.SubAck:
     reader = Reader(body, 0, len(body))
     packet_id = _packet_id(reader)
     properties = _properties(reader, version, PacketType.SUBACK)
@@ -197,11 +181,11 @@ def _suback(body: bytes, version: int) -> SubAck:
     if not codes:
         raise MalformedPacket("SUBACK without a reason code")
     if version == 5:
-        return SubAck(packet_id, tuple(legal_reason(code, PacketType.SUBACK) for code in codes), properties)
+        return packets.SubAck(packet_id, tuple(legal_reason(code, PacketType.SUBACK) for code in codes), properties)
     for code in codes:
         if code > 2 and code != _V3_REFUSED:
             raise ProtocolError(Reason.PROTOCOL_ERROR, f"SUBACK cannot carry return code 0x{code:02X}")
-    return SubAck(packet_id, tuple(codes), properties)
+    return packets.SubAck(packet_id, tuple(codes), properties)
 
 
 def read_unsubscribe(body: bytes, version: int) -> tuple[int, Properties, Callable[[], Iterator[str]]]:
@@ -223,57 +207,57 @@ def read_unsubscribe(body: bytes, version: int) -> tuple[int, Properties, Callab
     return packet_id, properties, filters
 
 
-def _unsubscribe(body: bytes, version: int) -> Unsubscribe:
+def _unsubscribe(body: bytes, version: int) -> packets.Unsubscribe:
     packet_id, properties, filters = read_unsubscribe(body, version)
-    return Unsubscribe(packet_id, tuple(filters()), properties)
+    return packets.Unsubscribe(packet_id, tuple(filters()), properties)
 
 
-def _unsuback(body: bytes, version: int) -> UnsubAck:
+def _unsuback(body: bytes, version: int) -> packets.UnsubAck:
     reader = Reader(body, 0, len(body))
     packet_id = _packet_id(reader)
     if version < 5:
         reader.finish()
-        return UnsubAck(packet_id)
+        return packets.UnsubAck(packet_id)
     properties = _properties(reader, version, PacketType.UNSUBACK)
     codes = reader.rest()
     if not codes:
         raise MalformedPacket("UNSUBACK without a reason code")
-    return UnsubAck(packet_id, tuple(legal_reason(code, PacketType.UNSUBACK) for code in codes), properties)
+    return packets.UnsubAck(packet_id, tuple(legal_reason(code, PacketType.UNSUBACK) for code in codes), properties)
 
 
-def _pingreq(body: bytes, _version: int) -> PingReq:
+def _pingreq(body: bytes, _version: int) -> packets.PingReq:
     Reader(body, 0, len(body)).finish()
-    return PingReq()
+    return packets.PingReq()
 
 
-def _pingresp(body: bytes, _version: int) -> PingResp:
+def _pingresp(body: bytes, _version: int) -> packets.PingResp:
     Reader(body, 0, len(body)).finish()
-    return PingResp()
+    return packets.PingResp()
 
 
-def _disconnect(body: bytes, version: int) -> Disconnect:
+def _disconnect(body: bytes, version: int) -> packets.Disconnect:
     if body:
         reader = Reader(body, 0, len(body))
         if version == 5:
-            return Disconnect(*_reason_and_properties(reader, PacketType.DISCONNECT))
+            return packets.Disconnect(*_reason_and_properties(reader, PacketType.DISCONNECT))
         reader.finish()
     return _GOODBYE
 
 
-def _auth(body: bytes, _version: int) -> Auth:
+def _auth(body: bytes, _version: int) -> packets.Auth:
     reader = Reader(body, 0, len(body))
     reason, properties = _reason_and_properties(reader, PacketType.AUTH)
     if body and "authentication_method" not in properties:
         raise ProtocolError(Reason.PROTOCOL_ERROR, "AUTH without an authentication method")
-    return Auth(reason, properties)
+    return packets.Auth(reason, properties)
 
 
 _DECODERS: dict[PacketType, Callable[[bytes, int], Packet]] = {
     PacketType.CONNACK: _connack,
-    PacketType.PUBACK: _acknowledgement(PacketType.PUBACK, PubAck),
-    PacketType.PUBREC: _acknowledgement(PacketType.PUBREC, PubRec),
-    PacketType.PUBREL: _acknowledgement(PacketType.PUBREL, PubRel),
-    PacketType.PUBCOMP: _acknowledgement(PacketType.PUBCOMP, PubComp),
+    PacketType.PUBACK: _acknowledgement(PacketType.PUBACK, packets.PubAck),
+    PacketType.PUBREC: _acknowledgement(PacketType.PUBREC, packets.PubRec),
+    PacketType.PUBREL: _acknowledgement(PacketType.PUBREL, packets.PubRel),
+    PacketType.PUBCOMP: _acknowledgement(PacketType.PUBCOMP, packets.PubComp),
     PacketType.SUBSCRIBE: _subscribe,
     PacketType.SUBACK: _suback,
     PacketType.UNSUBSCRIBE: _unsubscribe,

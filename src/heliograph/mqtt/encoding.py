@@ -3,27 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
-from heliograph.mqtt.framing import encode_varint
-from heliograph.mqtt.packets import (
-    Auth,
-    ConnAck,
-    Connect,
-    Disconnect,
-    Packet,
-    PacketType,
-    PingReq,
-    PingResp,
-    PubAck,
-    PubComp,
-    Publish,
-    PubRec,
-    PubRel,
-    SubAck,
-    Subscribe,
-    Subscription,
-    UnsubAck,
-    Unsubscribe,
-)
+from heliograph.mqtt import packets
+from heliograph.mqtt.framing import PacketType, encode_varint
+from heliograph.mqtt.packets import Publish
 from heliograph.mqtt.primitives import U16, pack_binary, pack_byte, pack_string
 from heliograph.mqtt.properties import Properties, encode_properties
 from heliograph.mqtt.reasons import Reason, connack_code_v3
@@ -31,7 +13,7 @@ from heliograph.mqtt.reasons import Reason, connack_code_v3
 _V3_REFUSED = 0x80
 
 
-def encode(packet: Packet, version: int) -> bytes:
+def encode(packet: packets.Packet, version: int) -> bytes:
     """The whole packet, fixed header included, as this version (3, 4 or 5) writes it.
 
     What the version cannot say is left out: properties before MQTT 5, reasons where MQTT 3 has none. CONNECT is
@@ -54,7 +36,7 @@ def _reason_and_properties(reason: int, properties: Properties, version: int) ->
     return pack_byte(reason) + (encode_properties(properties) if properties else b"")
 
 
-def _connect(packet: Connect, _version: int) -> bytes:
+def _connect(packet: packets.Connect, _version: int) -> bytes:
     version, will = packet.version, packet.will
     flags = packet.clean_start << 1 | (packet.password is not None) << 6 | (packet.username is not None) << 7
     payload = [pack_string(packet.client_id)]
@@ -70,7 +52,7 @@ def _connect(packet: Connect, _version: int) -> bytes:
     return head + _properties(packet.properties, version) + b"".join(payload)
 
 
-def _connack(packet: ConnAck, version: int) -> bytes:
+def _connack(packet: packets.ConnAck, version: int) -> bytes:
     if version == 5:
         return bytes((packet.session_present, packet.reason)) + encode_properties(packet.properties)
     session_present = packet.session_present and version == 4  # MQTT 3.1 does not say
@@ -83,65 +65,65 @@ def _publish(packet: Publish, version: int) -> bytes:
     return pack_string(packet.topic) + packet_id + _properties(packet.properties, version) + packet.payload
 
 
-def _acknowledgement(packet: PubAck | PubRec | PubRel | PubComp, version: int) -> bytes:
+def _acknowledgement(packet: packets.PubAck | packets.PubRec | packets.PubRel | packets.PubComp, version: int) -> bytes:
     return U16.pack(packet.packet_id) + _reason_and_properties(packet.reason, packet.properties, version)
 
 
-def _subscribe(packet: Subscribe, version: int) -> bytes:
+def _subscribe(packet: packets.Subscribe, version: int) -> bytes:
     subscriptions = b"".join(pack_string(one.filter) + _options(one, version) for one in packet.subscriptions)
     return U16.pack(packet.packet_id) + _properties(packet.properties, version) + subscriptions
 
 
-def _options(one: Subscription, version: int) -> bytes:
+def _options(one: packets.Subscription, version: int) -> bytes:
     if version < 5:
         return pack_byte(one.qos)
     return pack_byte(one.qos | one.no_local << 2 | one.retain_as_published << 3 | one.retain_handling << 4)
 
 
-def _suback(packet: SubAck, version: int) -> bytes:
+def _suback(packet: packets.SubAck, version: int) -> bytes:
     if version == 5:
         return U16.pack(packet.packet_id) + encode_properties(packet.properties) + bytes(packet.reasons)
     return U16.pack(packet.packet_id) + bytes(min(reason, _V3_REFUSED) for reason in packet.reasons)
 
 
-def _unsubscribe(packet: Unsubscribe, version: int) -> bytes:
+def _unsubscribe(packet: packets.Unsubscribe, version: int) -> bytes:
     filters = b"".join(map(pack_string, packet.filters))
     return U16.pack(packet.packet_id) + _properties(packet.properties, version) + filters
 
 
-def _unsuback(packet: UnsubAck, version: int) -> bytes:
+def _unsuback(packet: packets.UnsubAck, version: int) -> bytes:
     if version < 5:
         return U16.pack(packet.packet_id)
     return U16.pack(packet.packet_id) + encode_properties(packet.properties) + bytes(packet.reasons)
 
 
-def _empty(_packet: PingReq | PingResp, _version: int) -> bytes:
+def _empty(_packet: packets.PingReq | packets.PingResp, _version: int) -> bytes:
     return b""
 
 
-def _disconnect(packet: Disconnect, version: int) -> bytes:
+def _disconnect(packet: packets.Disconnect, version: int) -> bytes:
     return _reason_and_properties(packet.reason, packet.properties, version)
 
 
-def _auth(packet: Auth, _version: int) -> bytes:
+def _auth(packet: packets.Auth, _version: int) -> bytes:
     return _reason_and_properties(packet.reason, packet.properties, 5)
 
 
 # Packet class -> first byte (PUBLISH adds its own flags) and what writes the rest.
 _ENCODERS: dict[type, tuple[int, Callable[[Any, int], bytes]]] = {
-    Connect: (PacketType.CONNECT << 4, _connect),
-    ConnAck: (PacketType.CONNACK << 4, _connack),
+    packets.Connect: (PacketType.CONNECT << 4, _connect),
+    packets.ConnAck: (PacketType.CONNACK << 4, _connack),
     Publish: (PacketType.PUBLISH << 4, _publish),
-    PubAck: (PacketType.PUBACK << 4, _acknowledgement),
-    PubRec: (PacketType.PUBREC << 4, _acknowledgement),
-    PubRel: (PacketType.PUBREL << 4 | 2, _acknowledgement),
-    PubComp: (PacketType.PUBCOMP << 4, _acknowledgement),
-    Subscribe: (PacketType.SUBSCRIBE << 4 | 2, _subscribe),
-    SubAck: (PacketType.SUBACK << 4, _suback),
-    Unsubscribe: (PacketType.UNSUBSCRIBE << 4 | 2, _unsubscribe),
-    UnsubAck: (PacketType.UNSUBACK << 4, _unsuback),
-    PingReq: (PacketType.PINGREQ << 4, _empty),
-    PingResp: (PacketType.PINGRESP << 4, _empty),
-    Disconnect: (PacketType.DISCONNECT << 4, _disconnect),
-    Auth: (PacketType.AUTH << 4, _auth),
+    packets.PubAck: (PacketType.PUBACK << 4, _acknowledgement),
+    packets.PubRec: (PacketType.PUBREC << 4, _acknowledgement),
+    packets.PubRel: (PacketType.PUBREL << 4 | 2, _acknowledgement),
+    packets.PubComp: (PacketType.PUBCOMP << 4, _acknowledgement),
+    packets.Subscribe: (PacketType.SUBSCRIBE << 4 | 2, _subscribe),
+    packets.SubAck: (PacketType.SUBACK << 4, _suback),
+    packets.Unsubscribe: (PacketType.UNSUBSCRIBE << 4 | 2, _unsubscribe),
+    packets.UnsubAck: (PacketType.UNSUBACK << 4, _unsuback),
+    packets.PingReq: (PacketType.PINGREQ << 4, _empty),
+    packets.PingResp: (PacketType.PINGRESP << 4, _empty),
+    packets.Disconnect: (PacketType.DISCONNECT << 4, _disconnect),
+    packets.Auth: (PacketType.AUTH << 4, _auth),
 }

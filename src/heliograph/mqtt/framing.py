@@ -1,9 +1,31 @@
-"""Where a packet ends: variable byte integers and the fixed header."""
+"""The fixed header: packet types, variable byte integers, and where a packet ends."""
+
+from enum import IntEnum
 
 from heliograph.mqtt.errors import MalformedPacket, ProtocolError
 from heliograph.mqtt.reasons import Reason
 
 VARINT_MAX = 268_435_455
+
+
+class PacketType(IntEnum):
+    """The upper four bits of a packet's first byte."""
+
+    CONNECT = 1
+    CONNACK = 2
+    PUBLISH = 3
+    PUBACK = 4
+    PUBREC = 5
+    PUBREL = 6
+    PUBCOMP = 7
+    SUBSCRIBE = 8
+    SUBACK = 9
+    UNSUBSCRIBE = 10
+    UNSUBACK = 11
+    PINGREQ = 12
+    PINGRESP = 13
+    DISCONNECT = 14
+    AUTH = 15
 
 
 def encode_varint(n: int) -> bytes:

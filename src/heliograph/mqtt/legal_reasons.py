@@ -1,7 +1,7 @@
 """Which reason codes each packet of MQTT 5 can carry."""
 
 from heliograph.mqtt.errors import ProtocolError
-from heliograph.mqtt.packet_types import PacketType
+from heliograph.mqtt.framing import PacketType
 from heliograph.mqtt.reasons import Reason
 
 _R = Reason

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypedDict, cast
 
 from heliograph.mqtt.errors import MalformedPacket, ProtocolError
-from heliograph.mqtt.framing import encode_varint
-from heliograph.mqtt.packet_types import PacketType
+from heliograph.mqtt.framing import PacketType, encode_varint
 from heliograph.mqtt.primitives import U16, U32, Reader, pack_binary, pack_byte, pack_pair, pack_string
 from heliograph.mqtt.reasons import Reason
 

@@ -7,23 +7,23 @@ from heliograph.common.lazy_names import lazy_names
 if TYPE_CHECKING:
     from heliograph.server.access.passwords import PasswordFile
     from heliograph.server.config.loading import Config, load
-    from heliograph.server.config.tables import LogFormat, LogLevel, PipelineConfig, StorageConfig
-    from heliograph.server.http.pipeline_figures import FOLDER
+    from heliograph.server.config.schema import LogFormat, LogLevel, PipelineConfig, StorageConfig
+    from heliograph.server.hosts import address_from_here
     from heliograph.server.http.stream_pages import StreamPages, as_json
-    from heliograph.server.network.addresses import address_from_here
     from heliograph.server.network.certificates import tls_context
     from heliograph.server.network.loop import AVAILABLE, ClientLoop
     from heliograph.server.process import Server
+    from heliograph.server.processes.pipeline_folder import FOLDER
 
 __getattr__ = lazy_names(
     __name__,
     {
         "access.passwords": "PasswordFile",
         "config.loading": "Config load",
-        "config.tables": "LogFormat LogLevel PipelineConfig StorageConfig",
-        "http.pipeline_figures": "FOLDER",
+        "config.schema": "LogFormat LogLevel PipelineConfig StorageConfig",
+        "processes.pipeline_folder": "FOLDER",
         "http.stream_pages": "StreamPages as_json",
-        "network.addresses": "address_from_here",
+        "hosts": "address_from_here",
         "network.certificates": "tls_context",
         "network.loop": "AVAILABLE ClientLoop",
         "process": "Server",

@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from heliograph.server.config.tables import LogFormat, LogLevel
+from heliograph.server.config.schema import LogFormat, LogLevel
 
 _HANDLER = "heliograph"
 _STANDARD = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName"}

@@ -29,28 +29,26 @@ from heliograph.common.collector import collector_paused
 from heliograph.errors import Problem
 from heliograph.log import LogOptions
 from heliograph.mqtt import Reason
-from heliograph.server import logs, notify
+from heliograph.server import logs
+from heliograph.server import systemd as notify
 from heliograph.server.access.authentication import Credentials
 from heliograph.server.config import loading as configuration
 from heliograph.server.config.loading import Config
-from heliograph.server.config.tables import Durability, ListenerConfig, ListenerProtocol
-from heliograph.server.failover import elsewhere
-from heliograph.server.http.host_names import is_own_host, may_be_own_host
+from heliograph.server.config.rules import elsewhere
+from heliograph.server.config.schema import Durability, ListenerConfig, ListenerProtocol
+from heliograph.server.hosts import address_from_here, address_text, is_own_host, may_be_own_host
 from heliograph.server.http.pages import pages
 from heliograph.server.http.server import HttpServer
 from heliograph.server.http.stream_making import StreamMaking
 from heliograph.server.http.stream_pages import StreamPages
-from heliograph.server.journal import LogJournal
-from heliograph.server.network.accepting import cannot_listen
-from heliograph.server.network.addresses import address_from_here, address_text
-from heliograph.server.network.descriptors import most_pages
+from heliograph.server.network.accepting import cannot_listen, most_pages
+from heliograph.server.network.client_log import LogJournal
 from heliograph.server.network.listeners import Listener
 from heliograph.server.network.loop import AsyncioFiles, ClientLoop
 from heliograph.server.network.sockets import Reactor
 from heliograph.server.network.writing import Writer
 from heliograph.server.processes.pipelines import Pipelines
-from heliograph.server.processes.queue_manager import serving
-from heliograph.server.processes.queue_managers import QueueManagers
+from heliograph.server.processes.queue_managers import QueueManagers, serving
 from heliograph.server.watchdog import Watchdog
 
 log = logging.getLogger(__name__)

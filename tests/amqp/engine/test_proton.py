@@ -31,7 +31,7 @@ from heliograph.amqp import (
 )
 from heliograph.amqp.codec.performatives import Declare, ReceiverSettleMode
 from heliograph.amqp.codec.values import Described, Symbol, ULong
-from heliograph.amqp.messages.message import Data, Message, Value, coordination, decode_message, encode_message
+from heliograph.amqp.messages.message import Data, Message, Value, decode_message, encode_message, transaction_request
 
 
 class Proton:
@@ -258,7 +258,7 @@ def test_a_proton_client_gets_a_transaction_from_the_coordinator() -> None:
     delivery = _send(sender, declare.encode(), "1")
     peer.run()
     (one,) = peer.ours.last(Transfers).deliveries
-    assert coordination(one.payload) == Declare()
+    assert transaction_request(one.payload) == Declare()
     link.settle(one.number, one.number, Declared(b"t1"))
     peer.run()
     assert delivery.remote_state == 0x33

@@ -17,11 +17,11 @@ from heliograph.amqp.messages.message import (
     Message,
     Sequence,
     Value,
-    coordination,
     decode_message,
     encode_message,
+    transaction_request,
 )
-from heliograph.amqp.messages.peek import peek, with_header
+from heliograph.amqp.messages.message_peek import peek, with_header
 
 
 def test_known_bytes():
@@ -73,10 +73,10 @@ def test_sections_of_the_wrong_type_are_no_message(section):
 
 def test_the_coordinator_takes_declare_and_discharge_and_nothing_else():
     for asked in (Declare(), Discharge(b"t", True)):
-        assert coordination(encode_message(Message(Value(asked)))) == asked
+        assert transaction_request(encode_message(Message(Value(asked)))) == asked
     for other in (Value(None), Data(b"x"), Value(Described(ULong(0x24), []))):
         with pytest.raises(ProtocolError):
-            coordination(encode_message(Message(other)))
+            transaction_request(encode_message(Message(other)))
 
 
 @quick

@@ -9,7 +9,13 @@ from heliograph.amqp.codec.values import Described, Symbol, ULong
 from heliograph.amqp.errors import ProtocolError
 from heliograph.amqp.messages.message import Data, Sequence, Value, encode_message
 from heliograph.amqp.messages.message import Message as AmqpMessage
-from heliograph.amqp.messages.message_reading import decode_any, front, front_length, read, read_usual
+from heliograph.amqp.messages.message_reading import (
+    decode_any,
+    front_length,
+    read_front,
+    read_message,
+    read_usual_message,
+)
 
 LONGS = st.integers(-(2**63), 2**63 - 1)
 SIMPLE = st.none() | st.booleans() | LONGS | st.floats(allow_nan=False) | st.text() | st.binary() | st.uuids()
@@ -36,31 +42,34 @@ IDS = st.none() | st.text() | st.uuids() | st.binary() | st.integers(0, 2**64 - 
 )
 def test_the_fast_reader_and_the_codec_read_the_same(message):
     payload = encode_message(message)
-    quick = read_usual(payload)
+    quick = read_usual_message(payload)
     assert quick is None or quick == decode_any(payload)
 
 
 def test_a_message_of_an_unusual_form_is_read_too():
     payload = encode(Described(Symbol("amqp:header:list"), [True])) + encode(Described(Symbol("amqp:amqp-value:*"), 1))
-    assert read_usual(payload) is None
-    assert (read(payload).durable, read(payload).body) == (True, Value(1))
+    assert read_usual_message(payload) is None
+    assert (read_message(payload).durable, read_message(payload).body) == (True, Value(1))
 
 
 def test_header_and_annotations_are_the_front():
     payload = encode_message(AmqpMessage(Data(b"x"), priority=7, message_annotations={"x-opt-a": 1}, to="q"))
     end = front_length(payload)
     assert payload[end:] == encode_message(AmqpMessage(Data(b"x"), to="q"))
-    assert front(payload[:end]) == (False, 7, 0, {"x-opt-a": 1})
+    assert read_front(payload[:end]) == (False, 7, 0, {"x-opt-a": 1})
 
 
 def test_annotations_and_properties_of_one_message_are_its_own():
     payload = encode_message(
         AmqpMessage(Data(b"x"), message_annotations={"x-opt-a": 1}, application_properties={"a": 1})
     )
-    came = read(payload)
+    came = read_message(payload)
     came.annotations.clear()
     came.application_properties.clear()
-    assert (read(payload).annotations, read(payload).application_properties) == ({"x-opt-a": 1}, {"a": 1})
+    assert (read_message(payload).annotations, read_message(payload).application_properties) == (
+        {"x-opt-a": 1},
+        {"a": 1},
+    )
 
 
 @pytest.mark.parametrize(
@@ -68,4 +77,4 @@ def test_annotations_and_properties_of_one_message_are_its_own():
 )
 def test_what_is_no_message_is_a_protocol_error(payload):
     with pytest.raises(ProtocolError):
-        read(payload)
+        read_message(payload)

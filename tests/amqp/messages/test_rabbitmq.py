@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from heliograph.amqp.errors import ProtocolError
 from heliograph.amqp.messages import sections
 from heliograph.amqp.messages.message import Message, Value, encode_message
-from heliograph.amqp.messages.message_reading import read
+from heliograph.amqp.messages.message_reading import read_message
 from heliograph.amqp.messages.rabbitmq import unwrapped
 
 # What RabbitMQ 3 and its shovel make of a text: the sections are strings, and the body is an encoded section.
@@ -29,7 +29,7 @@ WRAPPED = (
 
 
 def test_a_message_that_rabbitmq_has_wrapped_up_is_as_it_was_sent():
-    found = read(WRAPPED)
+    found = read_message(WRAPPED)
     assert (found.body, found.application_properties) == (Value("text äö"), {"n": 1})
     assert found.properties[sections.CORRELATION_ID] == "cc"
     assert (found.annotations, found.durable) == ({"x-opta": 5}, True)
@@ -42,6 +42,6 @@ def test_other_messages_are_not_unwrapped():
 @given(st.integers(0, len(WRAPPED) - 1), st.integers(0, 255))
 def test_a_wrapped_message_with_a_broken_byte_is_read_or_is_no_message(at, byte):
     with contextlib.suppress(ProtocolError):
-        read(WRAPPED[:at] + bytes((byte,)) + WRAPPED[at + 1 :])
+        read_message(WRAPPED[:at] + bytes((byte,)) + WRAPPED[at + 1 :])
     with contextlib.suppress(ProtocolError):
-        read(WRAPPED[:at])
+        read_message(WRAPPED[:at])

@@ -24,17 +24,17 @@ MESSAGE = encode_message(
 
 
 def test_each_section_is_read_by_itself():
-    assert section_reading.header(MESSAGE) == (True, 4, 5, False, 0)
-    assert section_reading.properties(MESSAGE)[sections.TO] == "queue://q"
-    assert section_reading.message_annotations(MESSAGE) == {"x-opt-b": "b"}
-    assert section_reading.application_properties(MESSAGE) == {"colour": "red", "n": 5}
+    assert section_reading.read_header(MESSAGE) == (True, 4, 5, False, 0)
+    assert section_reading.read_properties(MESSAGE)[sections.TO] == "queue://q"
+    assert section_reading.read_message_annotations(MESSAGE) == {"x-opt-b": "b"}
+    assert section_reading.read_application_properties(MESSAGE) == {"colour": "red", "n": 5}
 
 
 def test_sections_that_are_not_there_have_nothing_in_them():
     empty = encode_message(Message(Data(b"")))
-    assert section_reading.header(empty) == sections.HEADER_DEFAULTS
-    assert section_reading.properties(empty) == [None] * 13
-    assert section_reading.message_annotations(empty) == section_reading.application_properties(empty) == {}
+    assert section_reading.read_header(empty) == sections.HEADER_DEFAULTS
+    assert section_reading.read_properties(empty) == [None] * 13
+    assert section_reading.read_message_annotations(empty) == section_reading.read_application_properties(empty) == {}
 
 
 @quick
@@ -43,14 +43,14 @@ def test_the_body_begins_where_all_other_sections_end(message):
     body = message.body
     message.footer = None
     payload = encode_message(message)
-    start, value_at, code = find_section(payload, section_reading.BODY)
+    start, value_at, code = find_section(payload, section_reading.BODY_SECTION)
     assert payload[start:] == encode_message(Message(body))
     assert payload[start:value_at] == sections.section_start(code)
 
 
 def test_a_section_may_have_its_name_as_descriptor():
     named = encode(Described(Symbol("amqp:header:list"), [True])) + encode(Described(ULong(sections.DATA), b""))
-    assert section_reading.header(named)[sections.DURABLE] is True
+    assert section_reading.read_header(named)[sections.DURABLE] is True
 
 
 @pytest.mark.parametrize("field", ["application_properties", "message_annotations"])

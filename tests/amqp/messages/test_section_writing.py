@@ -20,18 +20,18 @@ def test_a_body_follows_its_start(size):
 
 @given(st.none() | st.booleans(), st.none() | st.integers(0, 9), st.none() | st.integers(0, 2**32 - 1))
 def test_the_header_says_what_was_given(durable, priority, ttl):
-    found = decode_message(writing.header_of(durable, priority, ttl) + EMPTY)
+    found = decode_message(writing.header_section(durable, priority, ttl) + EMPTY)
     assert (found.durable, found.priority, found.ttl) == (bool(durable), 4 if priority is None else priority, ttl)
 
 
 def test_a_header_in_which_all_is_as_usual_is_left_out():
-    assert writing.header_of(False, 4, None) == b""
+    assert writing.header_section(False, 4, None) == b""
 
 
 def test_annotations_tell_the_kinds_and_what_else_is_given():
-    found = decode_message(writing.annotations_of(5, 1, None, {DELIVERY_TIME: Timestamp(7)}) + EMPTY)
+    found = decode_message(writing.annotations_section(5, 1, None, {DELIVERY_TIME: Timestamp(7)}) + EMPTY)
     assert found.message_annotations == {"x-opt-jms-msg-type": 5, "x-opt-jms-dest": 1, "x-opt-delivery-time": 7}
-    assert writing.kinds_only(5, 1, None) == writing.annotations_of(5, 1, None, {})
+    assert writing.kinds_section(5, 1, None) == writing.annotations_section(5, 1, None, {})
 
 
 @given(
@@ -41,9 +41,9 @@ def test_annotations_tell_the_kinds_and_what_else_is_given():
     st.none() | st.integers(0, 9),
 )
 def test_properties_stand_in_their_places(identifier, to, group_id, sequence):
-    fields = writing.fields_of(identifier, b"me", to, "s", None, identifier, "text/plain", 9, 8)
-    fields += writing.group_of(group_id, sequence)
-    found = decode_message(writing.properties_of(fields) + EMPTY)
+    fields = writing.property_fields(identifier, b"me", to, "s", None, identifier, "text/plain", 9, 8)
+    fields += writing.group_fields(group_id, sequence)
+    found = decode_message(writing.properties_section(fields) + EMPTY)
     assert found == Message(
         Data(b""),
         message_id=identifier,

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heliograph.amqp.messages import encoded
-from heliograph.amqp.messages.template import Template
+from heliograph.amqp.messages.template import MessageTemplate
 
 FULL: dict[str, Any] = {
     "to": "topic://plant/1",
@@ -34,16 +34,16 @@ FULL: dict[str, Any] = {
 @pytest.mark.parametrize("size", [0, 255, 256, 70_000])
 def test_a_filled_template_is_the_message(message_id: Any, size: int) -> None:
     body = b"x" * size
-    assert Template(**FULL).fill(message_id, body) == encoded.write(body, message_id=message_id, **FULL)
+    assert MessageTemplate(**FULL).fill(message_id, body) == encoded.write(body, message_id=message_id, **FULL)
 
 
 def test_a_template_with_nothing_but_a_destination_is_the_message() -> None:
-    assert Template(to="queue://q").fill("1", b"body") == encoded.write(b"body", message_id="1", to="queue://q")
+    assert MessageTemplate(to="queue://q").fill("1", b"body") == encoded.write(b"body", message_id="1", to="queue://q")
 
 
 def test_messages_may_have_no_ids() -> None:
     bodies = [b"", b"a", b"x" * 300]
-    assert Template(**FULL).fill_all(bodies) == [encoded.write(body, **FULL) for body in bodies]
+    assert MessageTemplate(**FULL).fill_all(bodies) == [encoded.write(body, **FULL) for body in bodies]
 
 
 @given(st.integers(0, 1200), st.lists(st.binary(max_size=300), max_size=30), st.sampled_from(["p/", "p" * 250]))
@@ -52,4 +52,4 @@ def test_a_run_has_ids_that_are_counted_up(first: int, bodies: list[bytes], pref
         encoded.write(body, message_id=f"{prefix}{number}", to="topic://t", to_kind=1)
         for number, body in enumerate(bodies, first)
     ]
-    assert Template(to="topic://t", to_kind=1).fill_run(prefix.encode(), first, bodies) == expected
+    assert MessageTemplate(to="topic://t", to_kind=1).fill_run(prefix.encode(), first, bodies) == expected

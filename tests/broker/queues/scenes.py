@@ -83,10 +83,10 @@ class Scene:
             options = LogOptions(force=False, retry=0.01)
             self.log = self.directory / str(self.lives)
             self.store = Store(self.log, clock, lambda: None, options)
-        self.broker = Broker(Limits(), lambda: self.clock, random_name, store=self.store)
+        self.broker = Broker(
+            Limits(), lambda: self.clock, random_name, store=self.store, wall=lambda: self.clock + WALL
+        )
         self.queues = self.broker.queues
-        if self.store is None:
-            self.queues._wall = lambda: self.clock + WALL
 
     @property
     def now(self):

@@ -10,7 +10,7 @@ from heliograph.amqp.messages.message import Data, Message, decode_message, enco
 from heliograph.broker.amqp.topics import publish_amqp
 from heliograph.broker.core.queue_definition import QueueDefinition
 from heliograph.broker.queues.selectors.parsing import parse
-from heliograph.mqtt.matching import topic_matches
+from heliograph.mqtt.strings import topic_matches
 
 QUEUES = ["ONE", "TWO", "THREE"]
 FILTERS = ["a", "a/b", "a/+", "a/#", "#", "+/b"]

@@ -5,7 +5,7 @@ import pytest
 from broker.queues.scenes import message, persistent, text_of
 from heliograph.amqp import ProtocolError
 from heliograph.amqp.codec.values import ULong
-from heliograph.amqp.messages.peek import peek
+from heliograph.amqp.messages.message_peek import peek
 from heliograph.broker.queues.consumer import RELEASED
 
 

@@ -7,9 +7,9 @@ import pytest
 from documentation import DOCUMENTS, blocks, section
 from esql_examples import run, value
 from heliograph.flow.language.esql.builtin_functions import FUNCTIONS
-from heliograph.flow.language.esql.checking import check_program
-from heliograph.flow.language.esql.parsing import parse_program
+from heliograph.flow.language.esql.checking.program_checking import check_program
 from heliograph.flow.language.esql.parsing.cursor import RESERVED
+from heliograph.flow.language.esql.parsing.program_parsing import parse_program
 
 FILE = "reference/esql.md"
 BLOCKS = blocks(FILE)

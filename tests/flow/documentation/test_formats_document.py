@@ -7,7 +7,8 @@ import pytest
 
 from documentation import Block, blocks, section
 from esql_examples import literal
-from heliograph.flow.formats import Catalogue, FormatProblem
+from heliograph.flow.errors import FormatProblem
+from heliograph.flow.formats import Catalogue
 from heliograph.flow.formats.catalogue import FORMATS
 from heliograph.flow.formats.copybook.copybook_importing import OPTIONS
 from heliograph.flow.formats.csv import OWN

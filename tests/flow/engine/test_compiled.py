@@ -129,7 +129,7 @@ def test_an_input_that_is_not_there(tmp_path: Path) -> None:
 
 def test_the_tree_of_an_exception_list() -> None:
     from heliograph.flow.engine.exceptions import record_of
-    from heliograph.flow.language.values.errors import UserError
+    from heliograph.flow.errors import UserError
 
     record = record_of(UserError(2951, "no good", ("no", 5)), "flow", "node", "Compute")
     outer = record.tree().children[0]

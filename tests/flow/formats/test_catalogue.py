@@ -3,7 +3,8 @@
 import pytest
 
 from heliograph.errors import Problem
-from heliograph.flow.formats import Catalogue, FormatProblem
+from heliograph.flow.errors import FormatProblem
+from heliograph.flow.formats import Catalogue
 from heliograph.flow.formats.catalogue import Blob
 from heliograph.flow.tree import Format, Part, Text
 

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flow.formats.modelled import Modelled, plain, rewritten
-from heliograph.flow.formats.format_problem import FormatProblem
-from heliograph.flow.formats.model import ModelProblem
+from heliograph.flow.errors import FormatProblem, ModelProblem
 
 MODEL = """
 formats:

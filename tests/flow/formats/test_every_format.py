@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from flow.formats.every_format import WAYS
 from flow.formats.modelled import plain, rewritten
-from heliograph.flow.formats.format_problem import FormatProblem
+from heliograph.flow.errors import FormatProblem
 from heliograph.flow.tree import Element
 
 every = pytest.mark.parametrize("name", WAYS)

@@ -7,7 +7,7 @@ import pytest
 
 from flow.formats.every_format import CATALOGUE, SWIFT
 from flow.formats.modelled import Modelled
-from heliograph.flow.formats.format_problem import FormatProblem
+from heliograph.flow.errors import FormatProblem
 from heliograph.flow.tree import Element, Part, Text
 
 DEEP = 20_000

@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.flow.formats import Catalogue, FormatProblem
-from heliograph.flow.tree import Element, Part, Text, dump
+from heliograph.flow.errors import FormatProblem
+from heliograph.flow.formats import Catalogue
+from heliograph.flow.language import dump
+from heliograph.flow.tree import Element, Part, Text
 from heliograph.flow.tree.element_types import Json
 
 CATALOGUE = Catalogue()

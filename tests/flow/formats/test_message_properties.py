@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from heliograph.flow.formats import FormatProblem
+from heliograph.flow.errors import FormatProblem
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.formats.message_properties import (
     USER_PROPERTIES,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.flow.formats import FormatProblem
+from heliograph.flow.errors import FormatProblem
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.formats.message_properties import PROPERTIES
 from heliograph.flow.formats.mqmd import ALL_FIELDS, MQMD, read_mqmd, to_envelope, write_mqmd

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.flow.formats import FormatProblem
+from heliograph.flow.errors import FormatProblem
 from heliograph.flow.formats.mqrfh2 import MQRFH2, read_head
 from heliograph.flow.tree import Element, Part, Text
 

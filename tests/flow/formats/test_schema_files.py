@@ -3,8 +3,8 @@
 import pytest
 
 from flow.formats.modelled import plain, rewritten
-from heliograph.flow.formats.format_problem import FormatProblem
-from heliograph.flow.formats.model import ModelProblem, Models
+from heliograph.flow.errors import FormatProblem, ModelProblem
+from heliograph.flow.formats.model import Models
 from heliograph.flow.tree import Part, Text
 
 

@@ -1,7 +1,7 @@
 """How long a host waits for a database, and when it gives up."""
 
+from heliograph.flow.errors import DatabaseError
 from heliograph.flow.hosting import Waiting, is_lost
-from heliograph.flow.language.esql.database_access import DatabaseError
 
 
 def test_pauses_double_up_to_five_seconds():

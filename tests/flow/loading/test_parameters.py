@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from heliograph.errors import Problem
-from heliograph.flow.definition import DefinitionProblem
+from heliograph.flow.errors import DefinitionProblem
 from heliograph.flow.loading.flow_loading import load_flow
 from small_flows import flow_under_test, write_flow
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from heliograph.errors import Problem
-from heliograph.flow.definition import DefinitionProblem
-from heliograph.flow.testing import Report, run_tests
+from heliograph.flow.errors import DefinitionProblem
+from heliograph.flow.testing import CaseReport, run_tests
 from heliograph.flow.testing.flow_under_test import statements
 from small_flows import write_flow
 
@@ -51,7 +51,7 @@ input: <Order><Id>2</Id></Order>
 GOOD = "<Order><Id>2</Id><Done>2026-11-16</Done><Half>5</Half></Order>"
 
 
-def run(folder: Path, case: str, **files: str) -> Report:
+def run(folder: Path, case: str, **files: str) -> CaseReport:
     write_flow(folder, FLOW, store__esql=STORE, work__esql=WORK, tests___case__yaml=case, **files)
     return run_tests(folder)
 

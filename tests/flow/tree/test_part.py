@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from heliograph.flow.tree import Element, Part, Step, Text, dump
+from heliograph.flow.language import dump
+from heliograph.flow.tree import Element, Part, Step, Text
 
 
 class Words:

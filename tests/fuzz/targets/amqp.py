@@ -28,10 +28,9 @@ from heliograph.amqp.codec.decoding import decode
 from heliograph.amqp.codec.encoding import encode
 from heliograph.amqp.codec.frames import AMQP_HEADER, amqp_frame
 from heliograph.amqp.codec.values import Described, Symbol, UInt, ULong
-from heliograph.amqp.messages.message import coordination, decode_message, encode_message
-from heliograph.amqp.messages.peek import address_at, peek, peek_run, with_durable_and_priority, with_header
-from heliograph.amqp.messages.section_reading import application_properties, message_annotations
-from heliograph.amqp.messages.value_reading import UNREADABLE
+from heliograph.amqp.messages.message import decode_message, encode_message, transaction_request
+from heliograph.amqp.messages.message_peek import address_at, peek, peek_run, with_durable_and_priority, with_header
+from heliograph.amqp.messages.section_reading import UNREADABLE, read_application_properties, read_message_annotations
 from heliograph.broker.queues.message_view import MessageView
 
 ODD: Sequence[Any] = (
@@ -161,10 +160,10 @@ def _look_at_message(data: bytes) -> None:
     """All ways to look at a message fail as they say, if they do, and a view does not fail at all."""
     view = MessageView(data)
     _ = view.application, view.delivery_count, view.expiration, view.user
-    for look in (application_properties, message_annotations):
+    for look in (read_application_properties, read_message_annotations):
         with suppress(*UNREADABLE):
             look(data)
-    for look in (peek, address_at, coordination):
+    for look in (peek, address_at, transaction_request):
         with suppress(DecodeError, ProtocolError):
             look(data)
     message = decode_message(data)

@@ -12,9 +12,9 @@ from heliograph.broker.queues.message_view import MessageView
 from heliograph.broker.queues.selectors.compiling import Selector
 from heliograph.errors import Problem
 from heliograph.flow.formats.model import Models
-from heliograph.flow.language.esql.checking import check_program
-from heliograph.flow.language.esql.compiling import compile_program
-from heliograph.flow.language.esql.parsing import parse_program
+from heliograph.flow.language.esql.checking.program_checking import check_program
+from heliograph.flow.language.esql.compiling.program_compiling import compile_program
+from heliograph.flow.language.esql.parsing.program_parsing import parse_program
 from heliograph.flow.tree import Text
 
 PROJECT = Path(__file__).parents[3]

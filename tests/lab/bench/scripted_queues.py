@@ -26,7 +26,7 @@ from heliograph.amqp import (
     TransactionalState,
     Transfers,
 )
-from heliograph.amqp.messages.message import coordination
+from heliograph.amqp.messages.message import transaction_request
 
 # Given the number of a message at this broker and its payload: the payloads to deliver instead.
 Script = Callable[[int, bytes], list[bytes]]
@@ -158,7 +158,7 @@ class ScriptedQueues:
         return Accepted()
 
     def _coordinate(self, delivery: Delivery) -> Accepted | Declared:
-        asked = coordination(delivery.payload)
+        asked = transaction_request(delivery.payload)
         if isinstance(asked, Declare):
             return Declared(delivery.tag)
         self._hand_out(self._units.pop(asked.txn_id, []))

@@ -13,23 +13,7 @@ from itertools import count
 from typing import Self
 
 from heliograph.lab.load import payloads
-from heliograph.mqtt import (
-    ConnAck,
-    Connect,
-    Packet,
-    PubAck,
-    PubComp,
-    Publish,
-    PubRec,
-    PubRel,
-    SubAck,
-    Subscribe,
-    decode,
-    encode,
-    packet_bounds,
-    split_share,
-    topic_matches,
-)
+from heliograph.mqtt import decode, encode, packet_bounds, packets, split_share, topic_matches
 
 Script = Callable[[int, int], list[int]]
 """Given sender and sequence of a message: how many later ones each copy of it lets go first; no copies: lost."""
@@ -52,7 +36,7 @@ class ScriptedBroker:
         self._age = age
         self._delay = round(delay * 1e9)
         self.received: Counter[int] = Counter()  # messages by sender
-        self._held: list[tuple[int, int, Publish]] = []  # sender, the sequence to wait for, and a message
+        self._held: list[tuple[int, int, packets.Publish]] = []  # sender, the sequence to wait for, and a message
         self._script = script
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=1024)
         self.port: int = self._listener.getsockname()[1]
@@ -65,7 +49,7 @@ class ScriptedBroker:
         self._filters: list[tuple[int, str | None, str]] = []
         self._turns: dict[str, int] = {}
         self._ids: dict[int, int] = {}
-        self._later: list[tuple[int, int, Publish]] = []
+        self._later: list[tuple[int, int, packets.Publish]] = []
         self._order = count()
 
     def __enter__(self) -> Self:
@@ -122,34 +106,34 @@ class ScriptedBroker:
         self._clients.pop(fd).close()
         self._filters = [one for one in self._filters if one[0] != fd]
 
-    def _say(self, fd: int, packet: Packet) -> None:
+    def _say(self, fd: int, packet: packets.Packet) -> None:
         if fd in self._clients:
             with suppress(ConnectionError):  # who is gone is seen when it is read
                 self._clients[fd].sendall(encode(packet, self._versions[fd]))
 
-    def _handle(self, fd: int, packet: Packet) -> None:
-        if isinstance(packet, Connect):
+    def _handle(self, fd: int, packet: packets.Packet) -> None:
+        if isinstance(packet, packets.Connect):
             self._versions[fd] = packet.version
-            self._say(fd, ConnAck())
-        elif isinstance(packet, Subscribe):
+            self._say(fd, packets.ConnAck())
+        elif isinstance(packet, packets.Subscribe):
             for one in packet.subscriptions:
                 share, name = split_share(one.filter)
                 self._filters.append((fd, share, name))
-            self._say(fd, SubAck(packet.packet_id, tuple(one.qos for one in packet.subscriptions)))
-        elif isinstance(packet, Publish):
+            self._say(fd, packets.SubAck(packet.packet_id, tuple(one.qos for one in packet.subscriptions)))
+        elif isinstance(packet, packets.Publish):
             self._publish(packet)
             if self.received.total() == self._hang_up_at:
                 self._hang_up(fd)
             if packet.qos == 1:
-                self._say(fd, PubAck(packet.packet_id))
+                self._say(fd, packets.PubAck(packet.packet_id))
             elif packet.qos == 2:
-                self._say(fd, PubRec(packet.packet_id))
-        elif isinstance(packet, PubRel):
-            self._say(fd, PubComp(packet.packet_id))
-        elif isinstance(packet, PubRec):
-            self._say(fd, PubRel(packet.packet_id))
+                self._say(fd, packets.PubRec(packet.packet_id))
+        elif isinstance(packet, packets.PubRel):
+            self._say(fd, packets.PubComp(packet.packet_id))
+        elif isinstance(packet, packets.PubRec):
+            self._say(fd, packets.PubRel(packet.packet_id))
 
-    def _publish(self, packet: Publish) -> None:
+    def _publish(self, packet: packets.Publish) -> None:
         _, _, sender, sequence, _, _ = payloads.HEADER.unpack_from(packet.payload)
         self.received[sender] += 1
         for later in self._script(sender, sequence):
@@ -161,7 +145,7 @@ class ScriptedBroker:
             self._held.remove(held)
             self._send(held[2])
 
-    def _send(self, packet: Publish) -> None:
+    def _send(self, packet: packets.Publish) -> None:
         if self._delay:
             heapq.heappush(self._later, (time.monotonic_ns() + self._delay, next(self._order), packet))
         else:
@@ -178,7 +162,7 @@ class ScriptedBroker:
             plain.append(members[self._turns[share] % len(members)])
         return plain
 
-    def _deliver(self, packet: Publish) -> None:
+    def _deliver(self, packet: packets.Publish) -> None:
         magic, group, sender, sequence, due, sent = payloads.HEADER.unpack_from(packet.payload)
         mark = payloads.HEADER.pack(magic, group, sender, sequence, due, max(0, sent - self._age))
         payload = mark + packet.payload[payloads.HEADER_SIZE :]

@@ -9,7 +9,7 @@ from heliograph.flow.engine.outcome import DeadLetter, Publish, Put, Result
 from heliograph.flow.inline.conversion import carried_properties, is_text
 from heliograph.flow.loading.flow_loading import load_flow
 from heliograph.flow.testing.flow_under_test import NOON, FlowUnderTest, statements
-from heliograph.mapping.identifiers import amqp_identifier, text_of
+from heliograph.mapping.identifiers import identifier_from_envelope, identifier_to_text
 from heliograph.pipeline.flows import flow_outputs
 from heliograph.pipeline.flows.effect_rows import SCHEMA
 from heliograph.pipeline.flows.envelopes import envelopes_of
@@ -92,7 +92,9 @@ def output(effect):
         "correlation": envelope.correlation_id or None,
         "reply_to": envelope.reply_to or None,
         "properties": dict(carried_properties(envelope, text=is_text(envelope))),
-        "message_id": text_of(amqp_identifier(envelope.message_id)) if envelope.message_id else None,
+        "message_id": identifier_to_text(identifier_from_envelope(envelope.message_id))
+        if envelope.message_id
+        else None,
         "persistent": envelope.persistent,
         "priority": envelope.priority,
         "expiry": None if envelope.expiry < 0 else envelope.expiry * 100,

@@ -13,14 +13,14 @@ from heliograph.objects.reference import with_tables
 from heliograph.server.config.loading import Config
 
 DOCS = Path(__file__).parents[3] / "docs"
-PAGES = [DOCS / "reference" / "configuration.md", DOCS / "guides" / "queues.md"]
+PAGES = [DOCS / "reference" / "configuration.md", DOCS / "reference" / "queues.md"]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_the_tables_are_up_to_date(page: Path) -> None:
     text = page.read_text()
     assert text == with_tables(text, config_reference.table), (
-        "run: helio config reference docs/reference/configuration.md docs/guides/queues.md"
+        "run: helio config reference docs/reference/configuration.md docs/reference/queues.md"
     )
 
 

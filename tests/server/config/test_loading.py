@@ -10,7 +10,8 @@ from heliograph.broker.core.limits import Limits, WhenFull
 from heliograph.errors import Problem
 from heliograph.objects.checking import own_mistakes
 from heliograph.server.config.loading import Config, load, restart_needed
-from heliograph.server.config.tables import (
+from heliograph.server.config.rules import elsewhere
+from heliograph.server.config.schema import (
     ClientCertificates,
     HttpConfig,
     ListenerConfig,
@@ -19,7 +20,6 @@ from heliograph.server.config.tables import (
     LogLevel,
     StorageConfig,
 )
-from heliograph.server.failover import elsewhere
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 from heliograph.broker.core.queue_definition import Kind, Order, QueueDefinition
 from heliograph.errors import Problem
 from heliograph.server.config.loading import Config, load, of_queue_manager, restart_needed
-from heliograph.server.config.tables import ListenerProtocol
+from heliograph.server.config.schema import ListenerProtocol
 
 
 @pytest.fixture

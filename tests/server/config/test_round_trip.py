@@ -14,7 +14,7 @@ from heliograph.broker.storage.streams import StreamOptions
 from heliograph.objects.attributes import Attribute, attributes_of
 from heliograph.objects.toml import document, value_text
 from heliograph.server.config.loading import Config, load
-from heliograph.server.config.tables import (
+from heliograph.server.config.schema import (
     AccessConfig,
     ClientCertificates,
     HttpConfig,

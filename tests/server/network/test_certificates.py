@@ -10,7 +10,7 @@ import pytest
 
 from certificates import Authority, Pair
 from heliograph.errors import Problem
-from heliograph.server.config.tables import ClientCertificates, ListenerConfig, ListenerKind, TlsVersion
+from heliograph.server.config.schema import ClientCertificates, ListenerConfig, ListenerKind, TlsVersion
 from heliograph.server.network.certificates import common_name, reload, tls_context
 
 

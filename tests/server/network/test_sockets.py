@@ -1,5 +1,6 @@
 """What a client gets is what was put into its outlet, however little its socket takes at a time."""
 
+import asyncio
 import os
 import random
 import select
@@ -8,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from heliograph.server.network.accepting import Acceptor
+from heliograph.server.network.accepting import Acceptor, tcp_sockets
 from heliograph.server.network.sockets import (
     LARGEST_READ,
     MOST_PIECES,
@@ -122,8 +123,7 @@ class Door:
     """A reactor with one listening socket, whose clients are `Taken`."""
 
     def __init__(self):
-        self.listening = socket.create_server(("127.0.0.1", 0))
-        self.listening.setblocking(False)
+        (self.listening,) = asyncio.run(tcp_sockets("127.0.0.1", 0))
         self.epoll = select.epoll()
         self.noted, self.taken, self.outlets = [], [], set()
         defects = SimpleNamespace(serving=None, note=lambda what, *_: self.noted.append(what))

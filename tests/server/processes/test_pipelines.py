@@ -11,10 +11,9 @@ import pytest
 
 from heliograph.broker.queues.refusal import Refused
 from heliograph.server.config.loading import Config
-from heliograph.server.config.tables import PipelineConfig, StorageConfig
+from heliograph.server.config.schema import PipelineConfig, StorageConfig
 from heliograph.server.processes import supervision
-from heliograph.server.processes.pipeline_process import PipelineProcess, running
-from heliograph.server.processes.pipelines import Pipelines
+from heliograph.server.processes.pipelines import PipelineProcess, Pipelines, running
 from running import PATIENCE
 
 RUNNING = 'print(\'{"state": "running"}\', flush=True)'

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from heliograph.server.processes import supervision
-from heliograph.server.processes.queue_manager import QueueManagerProcess, State
+from heliograph.server.processes.queue_managers import QueueManagerProcess, State
 from running import PATIENCE
 
 READY = 'print(\'{"addresses": ["amqp://127.0.0.1:9"], "queues": 1, "depth": 2}\', flush=True)'

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from heliograph.amqp.codec.encoding import encode
 from heliograph.amqp.codec.values import Symbol
-from heliograph.amqp.messages.section_reading import annotations_of
+from heliograph.amqp.messages.section_reading import encoded_annotations
 from heliograph.amqp.messages.sections import MESSAGE_ANNOTATIONS_START
 
 # When a message may be delivered.
@@ -27,7 +27,7 @@ JMS_DESTINATION_KIND: Final = Symbol("x-opt-jms-dest")
 JMS_REPLY_KIND: Final = Symbol("x-opt-jms-reply-to")
 
 # Between MQTT and AMQP.
-RETAIN: Final = Symbol("x-opt-retain-message")
+MQTT_RETAIN: Final = Symbol("x-opt-retain-message")
 """True: the retain flag of MQTT."""
 MQTT_PROPERTIES: Final = Symbol("x-opt-mqtt-properties")
 """Properties of a publication that a message cannot express, all of them as MQTT encodes them."""
@@ -49,14 +49,14 @@ _LONG_MAP = Struct(">BII")
 
 def with_annotations(payload: bytes, annotations: dict[Symbol, Any]) -> bytes:
     """A message with these message annotations beside those it has; no other byte is changed."""
-    start, end, known = annotations_of(payload)
+    start, end, known = encoded_annotations(payload)
     new = {name: encode(name) + encode(value) for name, value in annotations.items()}
     return payload[:start] + _section(known | new) + payload[end:]
 
 
 def without_annotations(payload: bytes, names: frozenset[Symbol]) -> bytes:
     """A message without the message annotations of these names; no other byte is changed."""
-    start, end, known = annotations_of(payload)
+    start, end, known = encoded_annotations(payload)
     kept = {name: encoded for name, encoded in known.items() if name not in names}
     return payload[:start] + (_section(kept) if kept else b"") + payload[end:]
 

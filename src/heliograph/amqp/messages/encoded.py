@@ -14,9 +14,7 @@ from heliograph.amqp.codec.decoding import decode
 from heliograph.amqp.codec.encoding import encode
 from heliograph.amqp.codec.values import Symbol
 from heliograph.amqp.errors import DecodeError
-from heliograph.amqp.messages import jms_kinds
-from heliograph.amqp.messages import message_reading as reading
-from heliograph.amqp.messages import section_writing as writing
+from heliograph.amqp.messages import jms_kinds, message_reading, section_writing
 from heliograph.amqp.messages.annotations import JMS_DESTINATION_KIND, JMS_MESSAGE_KIND
 from heliograph.amqp.messages.message import Data, Sequence, Value
 from heliograph.amqp.messages.sections import (
@@ -68,9 +66,9 @@ class Read(NamedTuple):
 
 def front(payload: bytes) -> Front:
     """The front alone, which is the same for most messages of a sender."""
-    at = reading.front_length(payload)
+    at = message_reading.front_length(payload)
     if payload[at : at + 2] == b"\x00\x53" and payload[at + 2] > MESSAGE_ANNOTATIONS:
-        return Front(*reading.front(payload[:at]))
+        return Front(*message_reading.read_front(payload[:at]))
     return read(payload).front
 
 
@@ -98,15 +96,15 @@ def outlines(payloads: Iterable[bytes]) -> Iterator[Outline | None]:
     The front of most messages is that of the one before, which is all that has to be seen of it.
     """
     opening, at = _PROPERTIES, 0
-    persistent, priority, failed, _ = reading.front(b"")
+    persistent, priority, failed, _ = message_reading.read_front(b"")
     for payload in payloads:
         if not payload.startswith(opening):
-            at = reading.front_length(payload)
+            at = message_reading.front_length(payload)
             if not payload.startswith(_PROPERTIES, at):
                 yield None
                 continue
             opening = payload[: at + len(_PROPERTIES)]
-            persistent, priority, failed, _ = reading.front(payload[:at])
+            persistent, priority, failed, _ = message_reading.read_front(payload[:at])
         try:
             code = payload[at + 6]
             if code == 0xA1:
@@ -173,7 +171,7 @@ class Readdressing:
     __slots__ = ("_front", "_kind", "_more", "_new", "_new_front", "_old", "_place", "_plain", "_to_kind")
 
     def __init__(self, to: str, to_kind: int = jms_kinds.QUEUE) -> None:
-        self._place = writing.text_of(to)
+        self._place = section_writing.text_of(to)
         self._to_kind = to_kind
         self._front = b""
         self._new_front = b""
@@ -221,7 +219,7 @@ class Readdressing:
                 payload[rest:time],
                 _timestamp(0x83, created),
                 payload[time + 9 : end + 3 + len(own) if own else end],
-                writing.start_of_body(len(body), text),
+                section_writing.start_of_body(len(body), text),
                 body,
             )
         )
@@ -279,18 +277,18 @@ def _time_of(payload: bytes, at: int) -> int:
 @lru_cache(1024)
 def _plain_front(data: bytes, to_kind: int) -> tuple[bytes | None, int | None]:
     """The front for another kind of destination, if it has nothing that must not be passed on; the message's kind."""
-    persistent, priority, failed, annotations = reading.front(data)
+    persistent, priority, failed, annotations = message_reading.read_front(data)
     others = set(annotations) - {JMS_MESSAGE_KIND, JMS_DESTINATION_KIND}
     kind = annotations.get(JMS_MESSAGE_KIND)
-    plain = writing.header_of(persistent, priority, None)
+    plain = section_writing.header_section(persistent, priority, None)
     if failed or others or kind is None or not data.startswith(plain + MESSAGE_ANNOTATIONS_START):
         return None, kind
-    return plain + writing.annotations_of(kind, to_kind, None, {}), kind
+    return plain + section_writing.annotations_section(kind, to_kind, None, {}), kind
 
 
 def read(payload: bytes) -> Read:
     """Take a message apart."""
-    came = reading.read(payload)
+    came = message_reading.read_message(payload)
     message_id, user_id, to, subject, reply_to, correlation_id, content_type, _, expires, created, *group = (
         came.properties
     )
@@ -338,14 +336,18 @@ def opening_of(
     if not annotations:
         return _opening(persistent, priority, ttl, kind, to_kind, reply_kind)
     more = {Symbol(key): value for key, value in annotations.items()}
-    return writing.header_of(persistent, priority, ttl) + writing.annotations_of(kind, to_kind, reply_kind, more)
+    return section_writing.header_section(persistent, priority, ttl) + section_writing.annotations_section(
+        kind, to_kind, reply_kind, more
+    )
 
 
 @lru_cache(1024)
 def _opening(
     persistent: bool, priority: int, ttl: int | None, kind: int, to_kind: int | None, reply_kind: int | None
 ) -> bytes:
-    return writing.header_of(persistent, priority, ttl) + writing.kinds_only(kind, to_kind, reply_kind)
+    return section_writing.header_section(persistent, priority, ttl) + section_writing.kinds_section(
+        kind, to_kind, reply_kind
+    )
 
 
 def write(
@@ -377,9 +379,11 @@ def write(
     reply = None if reply_to is None else reply_kind
     opening = opening_of(persistent, priority, ttl, text, to_kind, reply, annotations)
     expires = None if ttl is None or created is None else created + ttl
-    fields = writing.fields_of(
+    fields = section_writing.property_fields(
         message_id, user_id, to, subject, reply_to, correlation_id, content_type, expires, created
     )
-    fields += writing.group_of(group_id, group_sequence)
+    fields += section_writing.group_fields(group_id, group_sequence)
     own = APPLICATION_PROPERTIES_START + encode(dict(properties)) if properties else b""
-    return b"".join((opening, writing.properties_of(fields), own, writing.start_of_body(len(body), text), body))
+    return b"".join(
+        (opening, section_writing.properties_section(fields), own, section_writing.start_of_body(len(body), text), body)
+    )

@@ -208,7 +208,7 @@ def _take_fields(message: Message, section: type[Header | Properties], values: l
             setattr(message, name, value)
 
 
-def coordination(payload: bytes) -> Declare | Discharge:
+def transaction_request(payload: bytes) -> Declare | Discharge:
     """What a message to a transaction coordinator asks for. `ProtocolError` when it is neither."""
     body = decode_message(payload).body
     asked = resolve(body.value) if isinstance(body, Value) else None

@@ -45,10 +45,10 @@ class Contents(NamedTuple):
 _fronts: dict[bytes, tuple[bool, int, int, dict[Any, Any]]] = {}
 
 
-def read(payload: bytes) -> Contents:
+def read_message(payload: bytes) -> Contents:
     """Everything in a message. `ProtocolError` if it is none."""
     try:
-        found = read_usual(payload)
+        found = read_usual_message(payload)
     except (IndexError, struct.error):  # it is cut off
         found = None
     except DecodeError:
@@ -76,10 +76,10 @@ def _of(message: Message) -> Contents:
     )
 
 
-def read_usual(payload: bytes) -> Contents | None:
+def read_usual_message(payload: bytes) -> Contents | None:
     """The contents if all sections have the forms that nearly everybody sends; None if anything is unusual."""
     at = front_length(payload)
-    durable, priority, delivery_count, annotations = front(payload[:at])
+    durable, priority, delivery_count, annotations = read_front(payload[:at])
     properties = _NOTHING
     if payload[at : at + 3] == PROPERTIES_START:
         if payload[at + 3] != 0xC0:
@@ -132,7 +132,7 @@ def front_length(payload: bytes) -> int:
     return at
 
 
-def front(data: bytes) -> tuple[bool, int, int, dict[Any, Any]]:
+def read_front(data: bytes) -> tuple[bool, int, int, dict[Any, Any]]:
     """What header and annotations say: durable, priority, delivery count, annotations. The last must not be changed."""
     known = _fronts.get(data)
     if known is None:

@@ -1,11 +1,17 @@
 """Single sections of a message, read without the others: by selectors, and for what a message is in MQTT.
 
-A section that makes no sense raises one of `UNREADABLE`. Values have the simple types of `value_reading`.
+Values have the simple types that selectors know: all whole numbers and times are `int`, `float` and `double` are
+`float`, strings, symbols and characters are `str`. What JMS has no type for (binary, decimals) is there, but compares
+to nothing. Nothing is checked that need not be: a section that makes no sense raises one of `UNREADABLE`, or is read as
+far as it makes sense.
 """
 
+import struct
+from struct import Struct
 from typing import Any
 from uuid import UUID
 
+from heliograph.amqp.codec.decoding import DEEPEST
 from heliograph.amqp.messages.sections import (
     APPLICATION_PROPERTIES,
     DATA,
@@ -20,8 +26,44 @@ from heliograph.amqp.messages.sections import (
     SEQUENCE_START,
     VALUE_START,
 )
-from heliograph.amqp.messages.value_reading import FIXED, UNREADABLE, read_value
 
+UNREADABLE = (IndexError, ValueError, struct.error)
+"""What is raised for bytes that make no sense."""
+
+_FIXED = {
+    code: (Struct(form).unpack_from, 1 + Struct(form).size)
+    for code, form in {
+        0x50: ">B",
+        0x51: ">b",
+        0x52: ">B",
+        0x53: ">B",
+        0x54: ">b",
+        0x55: ">b",
+        0x60: ">H",
+        0x61: ">h",
+        0x70: ">I",
+        0x71: ">i",
+        0x72: ">f",
+        0x80: ">Q",
+        0x81: ">q",
+        0x82: ">d",
+        0x83: ">q",
+    }.items()
+}
+"""Numbers: how to read each kind, and how many bytes it takes with its code."""
+_CONSTANTS = {0x40: None, 0x41: True, 0x42: False, 0x43: 0, 0x44: 0}
+_WIDTHS = {0x4: 0, 0x5: 1, 0x6: 2, 0x7: 4, 0x8: 8, 0x9: 16}
+_TEXTS = {0xA1: "utf-8", 0xB1: "utf-8", 0xA3: "ascii", 0xB3: "ascii"}
+# Boolean as a byte of its own, character, UUID, and the decimals, which stay bytes.
+_OTHERS: dict[int, Any] = {
+    0x45: lambda _: b"",
+    0x56: lambda raw: raw != b"\0",
+    0x73: lambda raw: raw.decode("utf-32-be"),
+    0x74: bytes,
+    0x84: bytes,
+    0x94: bytes,
+    0x98: lambda raw: UUID(bytes=raw),
+}
 _HEADER_KINDS = ({bool}, {int}, {int}, {bool}, {int})
 _NO_PROPERTIES = (None,) * len(PROPERTY_NAMES)
 _IDENTIFIER, _TEXT, _NUMBER = {str, bytes, int, UUID}, {str}, {int}
@@ -32,17 +74,17 @@ _PROPERTY_KINDS = (
 MOST_ENTRIES = 1000
 """Application properties, and message annotations, that a message may have. Reading more would take long, and whoever
 has a selector reads them again and again."""
-SURELY_FEW_ENTRIES = 3 * MOST_ENTRIES
+ENTRY_CHECK_FROM = 3 * MOST_ENTRIES
 """A message of so many bytes has no more of them than it may have: the shortest takes three."""
 _READ_MOST = MOST_ENTRIES + 100
 """What is read of them: dead letters have got some more."""
-BODY = DATA
+BODY_SECTION = DATA
 """Where a body begins: no section before it has a descriptor as high as this."""
 _BEFORE_BODY = 5
 """Sections that a message can have before its body."""
 _SHORT_HEADER = HEADER_START + b"\xc0"
 _BODIES = (DATA_START, SEQUENCE_START, VALUE_START)
-_NAMES = {name.encode(): code for name, code in SECTION_NAMES.items() if code < BODY}
+_NAMES = {name.encode(): code for name, code in SECTION_NAMES.items() if code < BODY_SECTION}
 
 
 def find_section(payload: bytes, wanted: int) -> tuple[int, int, int]:
@@ -82,31 +124,31 @@ def _long_descriptor(payload: bytes, at: int) -> tuple[int, int]:
             return int.from_bytes(payload[at + 2 : at + 10], "big"), at + 10
         if payload[at + 1] == 0xA3:
             end = at + 3 + payload[at + 2]
-            return _NAMES.get(payload[at + 3 : end], BODY), end
-    return BODY, at
+            return _NAMES.get(payload[at + 3 : end], BODY_SECTION), end
+    return BODY_SECTION, at
 
 
-def header(payload: bytes) -> tuple[Any, ...]:
+def read_header(payload: bytes) -> tuple[Any, ...]:
     """Durable, priority, ttl, first acquirer, delivery count."""
     return tuple(_section_list(payload, HEADER, HEADER_DEFAULTS, _HEADER_KINDS))
 
 
-def properties(payload: bytes) -> list[Any]:
+def read_properties(payload: bytes) -> list[Any]:
     """The 13 fields of the properties."""
     return _section_list(payload, PROPERTIES, _NO_PROPERTIES, _PROPERTY_KINDS)
 
 
-def application_properties(payload: bytes) -> dict[str, Any]:
+def read_application_properties(payload: bytes) -> dict[str, Any]:
     """The application properties of a message, {} if it has none."""
     return _section_map(payload, APPLICATION_PROPERTIES)
 
 
-def message_annotations(payload: bytes) -> dict[str, Any]:
+def read_message_annotations(payload: bytes) -> dict[str, Any]:
     """The message annotations, {} if there are none."""
     return _section_map(payload, MESSAGE_ANNOTATIONS)
 
 
-def annotations_of(payload: bytes) -> tuple[int, int, dict[Any, bytes]]:
+def encoded_annotations(payload: bytes) -> tuple[int, int, dict[Any, bytes]]:
     """Where the message annotations begin and end, and the bytes of each, its name and its value; all by name.
 
     Where there are none, they would begin and end in their place.
@@ -151,8 +193,8 @@ def _section_map(payload: bytes, wanted: int) -> dict[str, Any]:
         if code == 0xA1:
             at = stop + 2 + payload[stop + 1]
             found[name] = payload[stop + 2 : at].decode()
-        elif code in FIXED:
-            unpack, size = FIXED[code]
+        elif code in _FIXED:
+            unpack, size = _FIXED[code]
             (found[name],) = unpack(payload, stop + 1)
             at = stop + size
         else:
@@ -173,7 +215,7 @@ def too_many_entries(payload: bytes) -> str | None:
         start, at, section = find_section(payload, APPLICATION_PROPERTIES)
         if section == APPLICATION_PROPERTIES and (number := _entries_at(payload, at)) > MOST_ENTRIES:
             return f"a message may have {MOST_ENTRIES} application properties, this one has {number}"
-        if start > SURELY_FEW_ENTRIES:
+        if start > ENTRY_CHECK_FROM:
             _, at, section = find_section(payload, MESSAGE_ANNOTATIONS)
             if section == MESSAGE_ANNOTATIONS and (number := _entries_at(payload, at)) > MOST_ENTRIES:
                 return f"a message may have {MOST_ENTRIES} message annotations, this one has {number}"
@@ -216,3 +258,44 @@ def _compound(payload: bytes, at: int) -> tuple[int, int]:
     if form & 0xF0 != 0xD0:
         raise ValueError(form)
     return at + 9, at + 5 + int.from_bytes(payload[at + 1 : at + 5], "big")
+
+
+def read_value(payload: bytes, at: int) -> tuple[Any, int]:
+    """A simple value as selectors see it, and where the next one begins. Anything else is skipped as its bytes."""
+    code = payload[at]
+    if not code:  # descriptions, which do not matter here
+        at = _described(payload, at)
+        code = payload[at]
+    if code in _FIXED:
+        unpack, size = _FIXED[code]
+        return unpack(payload, at + 1)[0], at + size
+    if code in _CONSTANTS:
+        return _CONSTANTS[code], at + 1
+    kind = code >> 4
+    if kind in {0xA, 0xC, 0xE}:
+        start = at + 2
+        end = start + payload[at + 1]
+    elif kind in {0xB, 0xD, 0xF}:
+        start = at + 5
+        end = start + int.from_bytes(payload[at + 1 : start], "big")
+    else:
+        if code not in _OTHERS:
+            raise ValueError(code)
+        start, end = at + 1, at + 1 + _WIDTHS[kind]
+    if end > len(payload):
+        raise ValueError(end)
+    raw = payload[start:end]
+    if code in _TEXTS:
+        return raw.decode(_TEXTS[code]), end
+    return _OTHERS[code](raw) if code in _OTHERS else raw, end
+
+
+def _described(payload: bytes, at: int) -> int:
+    """Where the value behind one description or several begins."""
+    for _ in range(DEEPEST):
+        if payload[at]:
+            return at
+        if not payload[at + 1]:
+            break
+        _, at = read_value(payload, at + 1)
+    raise ValueError(at)

@@ -28,7 +28,7 @@ _long_text = Struct(">BI").pack
 
 
 @lru_cache(1024)
-def header_of(durable: bool | None, priority: int | None, ttl: int | None) -> bytes:
+def header_section(durable: bool | None, priority: int | None, ttl: int | None) -> bytes:
     """The header section, with no more fields than needed; empty if all have their defaults.
 
     What is None is left to the queue.
@@ -45,12 +45,12 @@ def header_of(durable: bool | None, priority: int | None, ttl: int | None) -> by
 
 
 @lru_cache(1024)
-def kinds_only(kind: int, to: int | None, reply_to: int | None) -> bytes:
+def kinds_section(kind: int, to: int | None, reply_to: int | None) -> bytes:
     """The annotations that most messages have and no others."""
-    return annotations_of(kind, to, reply_to, {})
+    return annotations_section(kind, to, reply_to, {})
 
 
-def annotations_of(kind: int, to: int | None, reply_to: int | None, more: Mapping[Symbol, Any]) -> bytes:
+def annotations_section(kind: int, to: int | None, reply_to: int | None, more: Mapping[Symbol, Any]) -> bytes:
     """The annotations by which JMS clients know the kinds of a message and of its destinations, and some more."""
     annotations: dict[Symbol, Any] = {JMS_MESSAGE_KIND: Byte(kind)}
     if to is not None:
@@ -93,7 +93,7 @@ def identifier_field(value: Any) -> bytes:
     return encode(ULong(value) if isinstance(value, int) else value)
 
 
-def fields_of(
+def property_fields(
     message_id: Any,
     user_id: bytes | None,
     to: str,
@@ -119,7 +119,7 @@ def fields_of(
     ]
 
 
-def group_of(group_id: str | None, group_sequence: int | None) -> list[bytes]:
+def group_fields(group_id: str | None, group_sequence: int | None) -> list[bytes]:
     """The next two properties, or none if neither is there."""
     if group_id is None and group_sequence is None:
         return []
@@ -129,7 +129,7 @@ def group_of(group_id: str | None, group_sequence: int | None) -> list[bytes]:
     ]
 
 
-def properties_of(fields: list[bytes]) -> bytes:
+def properties_section(fields: list[bytes]) -> bytes:
     """The section of these properties."""
     return PROPERTIES_START + _list(b"".join(fields), len(fields))
 

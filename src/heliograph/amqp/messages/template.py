@@ -4,13 +4,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from heliograph.amqp.codec.encoding import encode
-from heliograph.amqp.messages import jms_kinds
-from heliograph.amqp.messages import section_writing as writing
+from heliograph.amqp.messages import jms_kinds, section_writing
 from heliograph.amqp.messages.encoded import opening_of
 from heliograph.amqp.messages.sections import APPLICATION_PROPERTIES_START, PROPERTIES_START
 
 
-class Template:
+class MessageTemplate:
     """What is the same for all. Its methods make the bytes of messages, for `Producer.send_encoded`."""
 
     __slots__ = ("_count", "_heads", "_opening", "_rest", "_tails", "to")
@@ -41,8 +40,10 @@ class Template:
         reply = None if reply_to is None else reply_kind
         self._opening = opening_of(persistent, priority, ttl, text, to_kind, reply, annotations)
         expires = None if ttl is None or created is None else created + ttl
-        fields = writing.fields_of(None, user_id, to, subject, reply_to, correlation_id, content_type, expires, created)
-        fields += writing.group_of(group_id, group_sequence)
+        fields = section_writing.property_fields(
+            None, user_id, to, subject, reply_to, correlation_id, content_type, expires, created
+        )
+        fields += section_writing.group_fields(group_id, group_sequence)
         self._count = len(fields)
         self._rest = b"".join(fields[1:])
         own = APPLICATION_PROPERTIES_START + encode(dict(properties)) if properties else b""
@@ -53,12 +54,12 @@ class Template:
 
     def fill(self, message_id: Any, body: bytes) -> bytes:
         """The message with this id (text, bytes, a number, a UUID or None) and this body."""
-        field = writing.identifier_field(message_id)
+        field = section_writing.identifier_field(message_id)
         return b"".join((self._head(len(field)), field, self._tails[len(body)], body))
 
     def fill_all(self, bodies: Sequence[bytes]) -> list[bytes]:
         """Messages with these bodies, and without ids."""
-        join, tails, head = b"".join, self._tails, self._head(1) + writing.identifier_field(None)
+        join, tails, head = b"".join, self._tails, self._head(1) + section_writing.identifier_field(None)
         return [join((head, tails[len(body)], body)) for body in bodies]
 
     def fill_run(self, prefix: bytes, first: int, bodies: Sequence[bytes]) -> list[bytes]:
@@ -80,7 +81,7 @@ class Template:
 
     def _head_of_run(self, prefix: bytes, digits: int) -> bytes:
         """What comes before the number of a message whose id is the prefix and a number of so many digits."""
-        field = writing.text_field(b"%b%b" % (prefix, bytes(digits)))
+        field = section_writing.text_field(b"%b%b" % (prefix, bytes(digits)))
         return self._head(len(field)) + field[: len(field) - digits]
 
     def _head(self, length: int) -> bytes:
@@ -105,7 +106,7 @@ class _Tails(dict[int, bytes]):
         self._text = text
 
     def __missing__(self, length: int) -> bytes:
-        tail = self._before + writing.start_of_body(length, self._text)
+        tail = self._before + section_writing.start_of_body(length, self._text)
         if len(self) < _MOST_TAILS:
             self[length] = tail
         return tail

@@ -3,7 +3,7 @@
 from functools import partial
 
 from heliograph.amqp import Declared, Delivery, Discharge, ProtocolError, Receiver, Rejected, conditions
-from heliograph.amqp.messages import coordination
+from heliograph.amqp.messages import transaction_request
 from heliograph.broker.amqp.peer import AmqpPeer
 from heliograph.broker.amqp.states import TAKEN, Departure, rejection
 from heliograph.broker.amqp.transactions import unknown_transaction
@@ -33,7 +33,7 @@ class Coordination:
 
     def _take_one(self, delivery: Delivery) -> None:
         try:
-            asked = coordination(delivery.payload)
+            asked = transaction_request(delivery.payload)
         except ProtocolError as error:
             self._refuse(delivery, Refusal(error.condition, str(error)))
             return

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 from heliograph.amqp import conditions
-from heliograph.amqp.messages import BODY, RETAIN, UNREADABLE, find_section
-from heliograph.amqp.messages.peek import peek
+from heliograph.amqp.messages import BODY_SECTION, MQTT_RETAIN, UNREADABLE, find_section, peek
 from heliograph.broker.broker import Broker
 from heliograph.broker.core.slices import ENOUGH
 from heliograph.broker.core.span import Span
@@ -16,7 +15,7 @@ from heliograph.broker.routing.routes import WORTH_COPYING, Route
 from heliograph.mapping import publication_of
 from heliograph.mqtt import ProtocolError, Reason
 
-_RETAIN = RETAIN.encode()
+_RETAIN = MQTT_RETAIN.encode()
 _SHORT = 2048
 
 
@@ -121,7 +120,7 @@ def _may_be_retained(message: bytes) -> bool:
     end = len(message)
     if end > _SHORT:  # do not search through a long body
         try:
-            end = find_section(message, BODY)[0]
+            end = find_section(message, BODY_SECTION)[0]
         except UNREADABLE:
             return True
     return message.find(_RETAIN, 0, end) >= 0

@@ -21,6 +21,7 @@ from heliograph.broker.routing.routes import Route
 from heliograph.broker.sessions.session import Session
 from heliograph.common.pieces import Pieces
 from heliograph.mqtt import (
+    PacketType,
     Properties,
     ProtocolError,
     Reason,
@@ -31,7 +32,6 @@ from heliograph.mqtt import (
     packet_bounds,
     packets,
 )
-from heliograph.mqtt.packet_types import PacketType
 
 # The largest CONNECT has five strings of 64 KB and properties; nobody needs near that before being admitted.
 _CONNECT_SIZE = 512 * 1024
@@ -344,7 +344,7 @@ class MqttConnection(MqttPeer):
         try:
             packet = decode(first, body, self.version)
         except ProtocolError as error:
-            if first >> 4 == packets.PacketType.CONNECT:
+            if first >> 4 == PacketType.CONNECT:
                 # The protocol level stands after the name; a v5 client gets its refusal in v5 form.
                 self.version5 = body[:7] == b"\x00\x04MQTT\x05"
                 self.version = 5 if self.version5 else 4

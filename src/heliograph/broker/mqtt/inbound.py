@@ -34,6 +34,7 @@ from heliograph.common.bounded_dict import BoundedDict
 from heliograph.mqtt import (
     Ids,
     MalformedPacket,
+    PacketType,
     ProtocolError,
     Reason,
     decode_properties,
@@ -41,7 +42,6 @@ from heliograph.mqtt import (
     first_ids_of,
     run_length,
 )
-from heliograph.mqtt.packets import PacketType
 
 _QOS0 = 0x30
 _DUP = 0x08

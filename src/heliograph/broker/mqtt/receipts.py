@@ -13,6 +13,7 @@ from heliograph.mqtt import (
     PUBRECS,
     PUBRELS,
     MalformedPacket,
+    PacketType,
     ProtocolError,
     PubComp,
     PubRel,
@@ -21,7 +22,6 @@ from heliograph.mqtt import (
     encode,
     read_ack_run,
 )
-from heliograph.mqtt.packet_types import PacketType
 
 
 def take_acks(connection: MqttPeer, data: bytes, pos: int) -> int:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from heliograph.amqp.messages import SURELY_FEW_ENTRIES, Peeked, peek_run, too_many_entries, with_durable_and_priority
+from heliograph.amqp.messages import ENTRY_CHECK_FROM, Peeked, peek_run, too_many_entries, with_durable_and_priority
 from heliograph.broker.core.memory import Account
 from heliograph.broker.core.queue_definition import STANDARD_PRIORITY, QueueDefinition
 from heliograph.broker.queues import refusal
@@ -60,7 +60,7 @@ class Pattern:
         """Whether some of them have to be stored."""
 
     def fits(self, queue: AdmittingQueue) -> bool:
-        """Whether a queue takes all of them, as far as can be told at a glance; `admit` is for the others."""
+        """Whether a queue takes all of them, as far as their sizes tell; `admit` is for the others."""
         definition = queue.definition
         return (
             definition.put_enabled
@@ -103,7 +103,7 @@ def admit(
     elif not queue.account.has_room(ENTRY_COST * len(messages) + sum(map(len, messages))):
         why = Refusal(refusal.FULL, f"there is no memory for more messages in queue {queue.name}")
         refused = dict.fromkeys(range(len(messages)), why)
-    if longest > SURELY_FEW_ENTRIES:
+    if longest > ENTRY_CHECK_FROM:
         refused |= unfit_for_all(messages) if unfit is None else unfit
     if to_store and not patient and (trouble := queues.trouble) is not None:
         for place, entry in enumerate(entries):
@@ -120,7 +120,7 @@ def unfit_for_all(messages: Sequence[bytes]) -> dict[int, Refusal]:
     return {
         place: Refusal(refusal.NOT_ALLOWED, why)
         for place, message in enumerate(messages)
-        if len(message) > SURELY_FEW_ENTRIES and (why := too_many_entries(message))
+        if len(message) > ENTRY_CHECK_FROM and (why := too_many_entries(message))
     }
 
 

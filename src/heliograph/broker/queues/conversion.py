@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from heliograph.broker.core.mixed_span import MixedSpan
 from heliograph.broker.core.span import LONGEST_LIFE, Span
-from heliograph.mapping import Publication, mqtt_to_amqp, publication_of
+from heliograph.mapping import Publication, messages_of, publication_of
 
 
 def amqp_messages(span: Span, now: float, wall: int) -> list[bytes]:
@@ -17,7 +17,7 @@ def amqp_messages(span: Span, now: float, wall: int) -> list[bytes]:
         return [message for at in range(span.count) for message in amqp_messages(span.single(at), now, wall)]
     left = max(1, round((span.expires - now) * 1000)) if span.expires else 0
     payloads = span.payloads(0, span.count)
-    return mqtt_to_amqp.amqp_messages(span.topic, payloads, span.properties, span.qos, span.retain, left, wall)
+    return messages_of(span.topic, payloads, span.properties, span.qos, span.retain, left, wall)
 
 
 def spans_of(topic: bytes, messages: Sequence[bytes], now: float, wall: int) -> list[tuple[int, Span]]:

@@ -12,7 +12,7 @@ from heliograph.amqp.messages import (
     DEAD_LETTER_REASON,
     DEAD_LETTER_TIME,
     UNREADABLE,
-    message_annotations,
+    read_message_annotations,
     with_annotations,
     without_annotations,
 )
@@ -158,7 +158,7 @@ def redrive(
             continue
         assert entry.payload is not None
         try:
-            name = message_annotations(entry.payload).get(DEAD_LETTER_QUEUE)
+            name = read_message_annotations(entry.payload).get(DEAD_LETTER_QUEUE)
             payload = without_annotations(entry.payload, _OURS)
         except UNREADABLE:
             name, payload = None, entry.payload

@@ -11,9 +11,9 @@ from heliograph.amqp.messages import (
     TTL,
     UNREADABLE,
     USER_ID,
-    application_properties,
-    header,
-    properties,
+    read_application_properties,
+    read_header,
+    read_properties,
 )
 
 
@@ -73,7 +73,7 @@ def _no_such(name: str) -> Any:
 
 
 _READERS: dict[str, Any] = {
-    "application": (application_properties, dict),
-    "fields": (properties, lambda: [None] * len(PROPERTY_NAMES)),
-    "header": (header, lambda: HEADER_DEFAULTS),
+    "application": (read_application_properties, dict),
+    "fields": (read_properties, lambda: [None] * len(PROPERTY_NAMES)),
+    "header": (read_header, lambda: HEADER_DEFAULTS),
 }

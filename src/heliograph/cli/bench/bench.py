@@ -10,7 +10,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from heliograph.lab.bench import FULL, QUICK, choose, choose_targets, list_choices, missing, run_bench
+from heliograph.lab import bench
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,15 +35,15 @@ def _rounds(text: str) -> int:
 
 def run(args: argparse.Namespace) -> int:
     """Measure; 1 if our own server failed, or lost or repeated messages."""
-    cases = choose(args.case)
+    cases = bench.choose(args.case)
     if args.list:
-        list_choices(cases)
+        bench.list_choices(cases)
         return 0
-    effort = QUICK if args.quick else FULL
+    effort = bench.QUICK if args.quick else bench.FULL
     if args.repeat:
         effort = replace(effort, rounds=args.repeat)
     if not args.target:
-        for line in missing(cases):
+        for line in bench.missing(cases):
             print(line, file=sys.stderr)
     results = args.json or Path("bench-results") / time.strftime("%Y%m%dT%H%M%S.json")
-    return run_bench(cases, choose_targets(args.target), effort, results, args.markdown)
+    return bench.run_bench(cases, bench.choose_targets(args.target), effort, results, args.markdown)

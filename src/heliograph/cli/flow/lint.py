@@ -12,8 +12,8 @@ from pathlib import Path
 from heliograph.cli.flow.options import MISTAKE, WARNING, Finding, counted, finding
 from heliograph.common.documents import Place
 from heliograph.errors import Problem
-from heliograph.flow.definition import DefinitionProblem, Mistake
 from heliograph.flow.engine import compile_flow
+from heliograph.flow.errors import DefinitionProblem, Mistake
 from heliograph.flow.inline import read_flow_settings
 from heliograph.flow.loading import flow_file, load_flow
 from heliograph.flow.testing import read_cases

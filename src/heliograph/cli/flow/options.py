@@ -11,10 +11,11 @@ from typing import Any
 
 from heliograph.common.documents import read_document
 from heliograph.errors import Problem
-from heliograph.flow.definition import DefinitionProblem, Findings, FlowDefinition, Mistake
+from heliograph.flow.definition import Findings, FlowDefinition
 from heliograph.flow.engine import Observer
+from heliograph.flow.errors import DefinitionProblem, Mistake
 from heliograph.flow.loading import load_flow
-from heliograph.flow.testing import Case, FlowUnderTest, Step, prepared, select_cases
+from heliograph.flow.testing import Case, CaseStep, FlowUnderTest, prepared_flow, select_cases
 
 MISTAKE = "mistake"
 WARNING = "warning"
@@ -136,10 +137,10 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
 @contextmanager
 def flow_and_steps(
     args: argparse.Namespace, observer: Observer | None = None
-) -> Iterator[tuple[FlowUnderTest, list[tuple[str, Step]]]]:
+) -> Iterator[tuple[FlowUnderTest, list[tuple[str, CaseStep]]]]:
     """The flow with everything around it in memory, and what to send, each with a name."""
     if args.case is None:
-        steps = [(name, Step(_read(name), args.into)) for name in args.input]
+        steps = [(name, CaseStep(_read(name), args.into)) for name in args.input]
         now = datetime.now().astimezone().replace(tzinfo=None)
         with FlowUnderTest(load(args), now=now, observer=observer) as flow:
             yield flow, steps
@@ -147,7 +148,7 @@ def flow_and_steps(
     if args.into is not None:
         raise Problem("--into goes with --input; a test case says itself where its messages go")
     case = _case(args)
-    with prepared(args.folder, case, observer) as flow:
+    with prepared_flow(args.folder, case, observer) as flow:
         yield flow, [(f"{case.name}, {at}", step) for at, step in enumerate(case.steps, 1)]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from heliograph.cli.flow.options import add_flow, load
 from heliograph.errors import Problem
-from heliograph.flow.drawing import graph_of, mermaid, svg, text
+from heliograph.flow.drawing import draw_mermaid, draw_svg, draw_text, graph_of
 
 EXAMPLES = """\
   helio flow show orders
@@ -16,7 +16,7 @@ EXAMPLES = """\
   helio flow show orders --format mermaid >> README.md
 """
 
-_FORMATS = {"text": text, "svg": svg, "mermaid": mermaid}
+_FORMATS = {"text": draw_text, "svg": draw_svg, "mermaid": draw_mermaid}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -12,8 +12,8 @@ from xml.etree import ElementTree
 from heliograph.cli.flow.options import explained
 from heliograph.cli.shared.output import coloured_difference, wants_colour
 from heliograph.common.terminal import steer, visible
-from heliograph.flow.definition import DefinitionProblem
-from heliograph.flow.testing import CaseResult, Report, run_case, select_cases, update_case
+from heliograph.flow.errors import DefinitionProblem
+from heliograph.flow.testing import CaseReport, CaseResult, run_case, select_cases, update_case
 
 EXAMPLES = """\
   helio flow test orders
@@ -43,8 +43,8 @@ def run(args: argparse.Namespace) -> int:
     return 0 if report.passed else 1
 
 
-def _run(folder: Path, names: list[str], *, update: bool) -> Report:
-    report = Report()
+def _run(folder: Path, names: list[str], *, update: bool) -> CaseReport:
+    report = CaseReport()
     for case in select_cases(folder, names):
         result = run_case(folder, case)
         if update and not result.passed:
@@ -64,7 +64,7 @@ def _tell(text: str) -> None:
         print(text, flush=True)
 
 
-def _junit(flow: str, report: Report) -> bytes:
+def _junit(flow: str, report: CaseReport) -> bytes:
     failures = sum(not result.passed for result in report.results)
     suite = ElementTree.Element("testsuite", name=flow, tests=str(len(report.results)), failures=str(failures))
     for result in report.results:

@@ -32,8 +32,9 @@ from heliograph.flow.engine import (
     WriteFile,
     copy_root,
 )
+from heliograph.flow.language import dump
 from heliograph.flow.testing import FlowUnderTest
-from heliograph.flow.tree import Element, dump
+from heliograph.flow.tree import Element
 
 EXAMPLES = """\
   helio flow trace orders --input big.xml

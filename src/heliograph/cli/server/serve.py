@@ -11,7 +11,8 @@ import sys
 from pathlib import Path
 
 from heliograph import __version__
-from heliograph.server import AVAILABLE, ClientLoop, Server, logs, notify
+from heliograph.server import AVAILABLE, ClientLoop, Server, logs
+from heliograph.server import systemd as notify
 from heliograph.server.config import loading as config
 
 # Seconds between two looks at whether there is something new to report to the supervisor.

@@ -11,20 +11,20 @@ from heliograph.amqp.messages import (
     JMS_DESTINATION_KIND,
     JMS_MESSAGE_KIND,
     JMS_REPLY_KIND,
-    annotations_of,
-    fields_of,
-    group_of,
-    header_of,
-    kinds_only,
-    properties_of,
-    read,
+    annotations_section,
+    group_fields,
+    header_section,
+    kinds_section,
+    properties_section,
+    property_fields,
+    read_message,
 )
 from heliograph.amqp.messages.jms_kinds import BYTES
 from heliograph.client.destination import KINDS, Destination, Queue, destination_of
 from heliograph.client.errors import MessageFormat
 from heliograph.client.message import Message
 from heliograph.errors import Problem
-from heliograph.mapping import BYTES_CONTENT_TYPE, body_of, kind_and_body
+from heliograph.mapping import BYTES_CONTENT_TYPE, kind_and_body_of, value_of_body
 
 AddressOf = Callable[[Destination], str]
 NameOf = Callable[[str], str]
@@ -44,25 +44,25 @@ def encode_outgoing(
     """
     reply_to = None if message.reply_to is None else address_of(message.reply_to)
     try:
-        header = header_of(persistent, priority, None if ttl is None else max(1, round(ttl * 1000)))
+        header = header_section(persistent, priority, None if ttl is None else max(1, round(ttl * 1000)))
         return _encode(message, to, reply_to, header)
     except (Problem, TypeError, ValueError, OverflowError, AttributeError, struct_error) as error:
         raise MessageFormat(f"this message cannot be sent: {error}") from error
 
 
 def _encode(message: Message, to: str, reply_to: str | None, header: bytes) -> bytes:
-    kind, body = kind_and_body(message.body)
+    kind, body = kind_and_body_of(message.body)
     to_kind = _kind_of(message.destination)
     reply_kind = _kind_of(message.reply_to)
     if message.delivery_time is None:
-        annotations = kinds_only(kind, to_kind, reply_kind)
+        annotations = kinds_section(kind, to_kind, reply_kind)
     else:
         delivery_time = {DELIVERY_TIME: Timestamp(_ms(message.delivery_time))}
-        annotations = annotations_of(kind, to_kind, reply_kind, delivery_time)
+        annotations = annotations_section(kind, to_kind, reply_kind, delivery_time)
     content_type = message.content_type
     if content_type is None and kind == BYTES:
         content_type = BYTES_CONTENT_TYPE
-    fields = fields_of(
+    fields = property_fields(
         message.message_id,
         None if message.user_id is None else message.user_id.encode(),
         to,
@@ -73,9 +73,9 @@ def _encode(message: Message, to: str, reply_to: str | None, header: bytes) -> b
         None if message.expiration is None else _ms(message.expiration),
         None if message.timestamp is None else _ms(message.timestamp),
     )
-    fields += group_of(message.group_id, message.group_sequence)
+    fields += group_fields(message.group_id, message.group_sequence)
     own = APPLICATION_PROPERTIES_START + encode(message.properties) if message.properties else b""
-    return b"".join((header, annotations, properties_of(fields), own, body))
+    return b"".join((header, annotations, properties_section(fields), own, body))
 
 
 def _kind_of(place: Destination | None) -> int | None:
@@ -89,7 +89,7 @@ def _ms(seconds: float) -> int:
 def decode_incoming(payload: bytes, message: Message, name_of: NameOf) -> None:
     """Fill a message's attributes from its bytes."""
     try:
-        came = read(payload)
+        came = read_message(payload)
     except ProtocolError as error:
         raise MessageFormat(f"a message came that cannot be read: {error}") from error
     annotations = came.annotations
@@ -118,7 +118,7 @@ def decode_incoming(payload: bytes, message: Message, name_of: NameOf) -> None:
     message.persistent = came.durable
     message.annotations = annotations
     message.properties = came.application_properties
-    message.body = body_of(came.body, message.content_type, annotations.get(JMS_MESSAGE_KIND))
+    message.body = value_of_body(came.body, message.content_type, annotations.get(JMS_MESSAGE_KIND))
     message.failed_deliveries = came.delivery_count
 
 

@@ -7,7 +7,7 @@ from enum import Enum
 from heliograph.errors import Problem
 from heliograph.flow.definition import FlowDefinition, NodeDefinition
 from heliograph.flow.engine.esql_programs import MODULE_KINDS, labels_of, select_module
-from heliograph.flow.language.esql.parsing import parse_program
+from heliograph.flow.language.esql.parsing.program_parsing import parse_program
 
 ERROR_TERMINALS = frozenset({"failure", "catch"})
 

@@ -35,7 +35,7 @@ svg { color-scheme: light dark; font-family: system-ui, "Segoe UI", "DejaVu Sans
 """
 
 
-def svg(graph: Graph) -> str:
+def draw_svg(graph: Graph) -> str:
     """The picture."""
     scene = placed(graph)
     width, height = scene.width + 2 * _MARGIN, scene.height + 2 * _MARGIN + _TITLE

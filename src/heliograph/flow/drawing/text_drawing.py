@@ -7,7 +7,7 @@ from heliograph.flow.drawing.graph import Arrow, Box, Graph, Role, Style
 # A flow's picture as lines of text: each path from an input, as far as it is not shown yet.
 
 
-def text(graph: Graph) -> str:
+def draw_text(graph: Graph) -> str:
     """A tree for each input (and for labels that nothing leads to)."""
     reached = {arrow.target for arrow in graph.arrows}
     boxes = {box.name: box for box in graph.boxes}
@@ -53,7 +53,7 @@ _SHAPES = {Role.INPUT: ("([", "])"), Role.OUTPUT: ("[/", "/]"), Role.WAY: ("{{",
 _ARROWS = {Style.PLAIN: "-->", Style.ERROR: "-->", Style.LABEL: "-.->"}
 
 
-def mermaid(graph: Graph) -> str:
+def draw_mermaid(graph: Graph) -> str:
     """A flowchart from left to right; lines of failures are red."""
     numbers = {box.name: f"n{number}" for number, box in enumerate(graph.boxes)}
     lines = ["---", f"title: {_quoted(graph.name)}", "---", "flowchart LR", *_group(graph, "", numbers, "  ")]

@@ -3,18 +3,18 @@
 from collections.abc import Mapping
 from typing import Any
 
-from heliograph.errors import Problem
 from heliograph.flow.definition import Findings, FlowDefinition, NodeDefinition
 from heliograph.flow.engine.esql_programs import Changes, changes_of, parse_others, select_module
 from heliograph.flow.engine.mapping_rules import mapping_text
 from heliograph.flow.engine.message import TreeReading
 from heliograph.flow.engine.run import Target
+from heliograph.flow.errors import InvalidFlow
 from heliograph.flow.formats.catalogue import Catalogue
 from heliograph.flow.formats.messages import MessageSettings
 from heliograph.flow.formats.model.models import Models
-from heliograph.flow.language.esql.compiled_program import Compiled, CompiledModule
-from heliograph.flow.language.esql.compiling import compile_program
-from heliograph.flow.language.esql.parsing import parse_program
+from heliograph.flow.language.esql.compiling.program_compiling import compile_program
+from heliograph.flow.language.esql.parsing.program_parsing import parse_program
+from heliograph.flow.language.esql.runtime.compiled_program import Compiled, CompiledModule
 from heliograph.flow.language.esql.syntax import Program
 
 
@@ -78,7 +78,7 @@ class Compilation:
         path: str = definition.properties[name]
         text = self.definition.sources.get(path)
         if text is None:
-            raise Problem(f"{definition.places.get(name, definition.place)}: there is no file {path}")
+            raise InvalidFlow(f"{definition.places.get(name, definition.place)}: there is no file {path}")
         return path, text
 
 

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from heliograph.errors import Problem
 from heliograph.flow.definition import Connection, FlowDefinition, NodeDefinition
 from heliograph.flow.engine.compilation import Compilation
 from heliograph.flow.engine.input_node import InputNode
@@ -14,6 +13,7 @@ from heliograph.flow.engine.node_statistics import measured_target
 from heliograph.flow.engine.nodes.node_kinds import KINDS
 from heliograph.flow.engine.outcome import Outcome
 from heliograph.flow.engine.run import Resources, Target
+from heliograph.flow.errors import InvalidFlow
 from heliograph.flow.formats.envelope import Envelope
 
 Refusals = Mapping[tuple[str, str], str]
@@ -67,7 +67,7 @@ class CompiledFlow:
     def _entry(self, name: str) -> InputNode:
         entry = self._entries.get(name)
         if entry is None:
-            raise Problem(f"Flow {self.definition.name} has no input {name}. It has: {', '.join(self._entries)}.")
+            raise InvalidFlow(f"Flow {self.definition.name} has no input {name}. It has: {', '.join(self._entries)}.")
         return entry
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -6,8 +6,9 @@ from typing import Any
 
 from heliograph.errors import Problem
 from heliograph.flow.definition import known, suggestion
+from heliograph.flow.errors import InvalidFlow
 from heliograph.flow.language.esql import syntax
-from heliograph.flow.language.esql.parsing import parse_program
+from heliograph.flow.language.esql.parsing.program_parsing import parse_program
 
 # The ESQL of a flow: which module of which file a node runs.
 
@@ -22,14 +23,14 @@ def select_module(program: syntax.Program, name: str, kind: str) -> syntax.Modul
         if len(fitting) == 1:
             return fitting[0]
         what = f"has {known(module.name for module in fitting)}: name one with module" if fitting else "has none"
-        raise Problem(f"expected a {kind} module in {program.file}; it {what}")
+        raise InvalidFlow(f"expected a {kind} module in {program.file}; it {what}")
     for module in program.modules:
         if module.name.lower() == name.lower():
             if module.kind != kind:
-                raise Problem(f"module {module.name} in {program.file} is a {module.kind} module; expected {kind}")
+                raise InvalidFlow(f"module {module.name} in {program.file} is a {module.kind} module; expected {kind}")
             return module
     names = [module.name for module in program.modules]
-    raise Problem(f"there is no module {name}{suggestion(name, names)} in {program.file}; it has: {known(names)}")
+    raise InvalidFlow(f"there is no module {name}{suggestion(name, names)} in {program.file}; it has: {known(names)}")
 
 
 def parse_others(sources: Mapping[str, str], file: str) -> list[syntax.Program]:

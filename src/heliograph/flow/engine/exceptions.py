@@ -6,10 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from heliograph.errors import Problem
-from heliograph.flow.formats.format_problem import FormatProblem
-from heliograph.flow.language.esql.compiled_program import StatementError, place_of
-from heliograph.flow.language.esql.evaluation import FailureBehind
-from heliograph.flow.language.values.errors import EsqlError
+from heliograph.flow.errors import DownstreamFailure, EsqlError, FormatProblem, StatementError, statement_place
 from heliograph.flow.language.values.text import character
 from heliograph.flow.tree import Element
 from heliograph.flow.tree.element_types import NAME, NAME_VALUE
@@ -21,7 +18,6 @@ BACKED_OUT = 2631
 TO_DEAD_LETTERS = 2648
 FAILURE_PATH_FAILED = 2650
 EXPRESSION_FAILED = 2439
-REFUSED = 2666
 FLOW_TOO_DEEP = 2560
 NOT_MENDABLE = 2111
 
@@ -118,7 +114,7 @@ def _shown(value: Any) -> str:
         return str(value)  # no value of ESQL: of a Python node, say
 
 
-class FlowException(FailureBehind):
+class FlowException(DownstreamFailure):
     """An exception on its way back through the flow, to the nearest node that catches: a TryCatch, an input, or the
     handler around a PROPAGATE."""
 
@@ -145,7 +141,7 @@ def _specific(error: Exception, label: str, node: str, node_type: str) -> Except
     record = ExceptionRecord(str(error), NOT_MENDABLE, type=node_type, name=node, label=label)
     if isinstance(error, StatementError):
         _tell_esql(record, error)
-        record.text = f"{place_of(error.file, error.line, error.routine)}: {error.statement}"
+        record.text = f"{statement_place(error.file, error.line, error.routine)}: {error.statement}"
         record.cause = _specific(error.reason, label, node, node_type)
     elif isinstance(error, EsqlError):
         _tell_esql(record, error)

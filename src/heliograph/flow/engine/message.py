@@ -6,7 +6,7 @@ on a `copy`, which costs nothing for parts that still have their bytes.
 
 from typing import Protocol
 
-from heliograph.errors import Problem
+from heliograph.flow.errors import MessageError
 from heliograph.flow.formats.catalogue import Catalogue
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.formats.messages import MessageSettings, parse_message, write_message
@@ -97,7 +97,7 @@ class TreeReading:
     def write(self, root: Element) -> Envelope:
         """The envelope of this tree."""
         if not root.children:
-            raise Problem("The message is empty: a Compute node has to build one before it sends it on.")
+            raise MessageError("The message is empty: a Compute node has to build one before it sends it on.")
         return write_message(root, self.catalogue)
 
 

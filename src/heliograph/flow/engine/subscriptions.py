@@ -7,11 +7,11 @@ from pathlib import Path
 from threading import RLock
 
 from heliograph.errors import Problem
-from heliograph.flow.language.esql.checking import check_expression
-from heliograph.flow.language.esql.compiling import FilterExpression, compile_filter_expression
-from heliograph.flow.language.esql.esql_problem import EsqlProblem
-from heliograph.flow.language.esql.evaluation import Evaluation
-from heliograph.flow.language.esql.parsing import parse_expression
+from heliograph.flow.errors import EsqlProblem, NodeError
+from heliograph.flow.language.esql.checking.program_checking import check_expression
+from heliograph.flow.language.esql.compiling.program_compiling import FilterExpression, compile_filter_expression
+from heliograph.flow.language.esql.parsing.program_parsing import parse_expression
+from heliograph.flow.language.esql.runtime.evaluation import Evaluation
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS subscription (
@@ -57,7 +57,7 @@ class SubscriptionRegistry:
         """From now on; the same one again changes nothing. A filter that is no condition is a Problem."""
         check_topic_filter(subscription.topic)
         if not subscription.queue:
-            raise Problem("A subscription needs a queue.")
+            raise NodeError("A subscription needs a queue.")
         check_filter(subscription.filter)
         with self._lock:
             self._connection.execute(
@@ -139,12 +139,12 @@ def check_topic_filter(topic: str) -> None:
     """A Problem, if it is none."""
     levels = topic.split("/")
     if not topic:
-        raise Problem("A subscription needs a topic.")
+        raise NodeError("A subscription needs a topic.")
     for at, level in enumerate(levels):
         if level != "+" and "+" in level:
-            raise Problem(f"topic {topic!r}: + has to be a level of its own")
+            raise NodeError(f"topic {topic!r}: + has to be a level of its own")
         if "#" in level and (level != "#" or at != len(levels) - 1):
-            raise Problem(f"topic {topic!r}: # has to be the last level")
+            raise NodeError(f"topic {topic!r}: # has to be the last level")
 
 
 def check_filter(text: str) -> None:

@@ -10,8 +10,7 @@ from heliograph.common.lazy_names import lazy_names
 if TYPE_CHECKING:
     from heliograph.flow.formats.catalogue import Catalogue
     from heliograph.flow.formats.envelope import Envelope
-    from heliograph.flow.formats.format_problem import FormatProblem
-    from heliograph.flow.formats.json import DATA, ITEM
+    from heliograph.flow.formats.json import JSON_DATA, JSON_ITEM
     from heliograph.flow.formats.model.models import Models
     from heliograph.flow.formats.model.source import Codec
     from heliograph.flow.formats.mqrfh2 import MQRFH2
@@ -20,23 +19,10 @@ __getattr__ = lazy_names(
     __name__,
     {
         "catalogue": "Catalogue",
-        "format_problem": "FormatProblem",
         "envelope": "Envelope",
-        "json": "DATA ITEM",
+        "json": "JSON_DATA JSON_ITEM",
         "model.models": "Models",
         "model.source": "Codec",
         "mqrfh2": "MQRFH2",
     },
 )
-
-
-__all__ = [
-    "DATA",
-    "ITEM",
-    "MQRFH2",
-    "Catalogue",
-    "Codec",
-    "Envelope",
-    "FormatProblem",
-    "Models",
-]

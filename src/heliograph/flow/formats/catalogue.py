@@ -7,8 +7,7 @@ which knows its own physical formats; the models of a flow are handed in.
 from collections.abc import Iterator, Mapping
 from typing import Protocol
 
-from heliograph.errors import Problem
-from heliograph.flow.formats.format_problem import CANNOT_WRITE, FormatProblem
+from heliograph.flow.errors import CANNOT_WRITE, FormatProblem, MessageError
 from heliograph.flow.formats.json import JsonFormat
 from heliograph.flow.formats.message_properties import PROPERTIES, USER_PROPERTIES
 from heliograph.flow.formats.mqmd import MQMD
@@ -63,8 +62,10 @@ class Unmodelled:
         """Not without a model."""
         raise self._problem(part)
 
-    def _problem(self, part: Part) -> Problem:
-        return Problem(f"Domain MRM needs a model: no message set is named, or {part.text.message_set!r} is not known.")
+    def _problem(self, part: Part) -> MessageError:
+        return MessageError(
+            f"Domain MRM needs a model: no message set is named, or {part.text.message_set!r} is not known."
+        )
 
 
 class Models(Protocol):
@@ -76,6 +77,8 @@ class Models(Protocol):
 
 class Catalogue:
     """Formats by domain; can be pickled, if its models can."""
+
+    without_model: Mapping[str, Format] = FORMATS
 
     def __init__(self, models: Models | None = None) -> None:
         self._models = models
@@ -89,7 +92,7 @@ class Catalogue:
             if self._models is not None and text.message_set:
                 return self._models.format(text)
             return Unmodelled()
-        raise Problem(f"There is no domain {domain!r}. Known: {', '.join(sorted([*FORMATS, MODELLED]))}.")
+        raise MessageError(f"There is no domain {domain!r}. Known: {', '.join(sorted([*FORMATS, MODELLED]))}.")
 
     def knows(self, domain: str) -> bool:
         """Whether a child of the root that has this name is a part with a format of its own."""

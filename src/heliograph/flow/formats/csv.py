@@ -20,7 +20,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 
-from heliograph.flow.formats.model import Field, Group, Message, ModelProblem, PhysicalFormat, Property, Source
+from heliograph.flow.errors import ModelProblem
+from heliograph.flow.formats.model import Field, Group, Message, PhysicalFormat, Property, Source
 from heliograph.flow.formats.model.source import compiled
 from heliograph.flow.formats.tds import KIND as TDS
 from heliograph.flow.formats.tds.tds_properties import OF_FIELDS, characters

@@ -12,14 +12,14 @@ from decimal import Decimal, InvalidOperation
 from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import Any, NoReturn
 
-from heliograph.flow.formats.format_problem import CANNOT_WRITE, FormatProblem
+from heliograph.flow.errors import CANNOT_WRITE, FormatProblem
 from heliograph.flow.language.values.ccsid import codec
 from heliograph.flow.language.values.text import bare_text
 from heliograph.flow.tree import Element, Part, Text
 from heliograph.flow.tree.element_types import Json
 
-DATA = "Data"
-ITEM = "Item"
+JSON_DATA = "Data"
+JSON_ITEM = "Item"
 
 _DEEPEST = 256
 _SMALL = 16_384
@@ -44,7 +44,7 @@ class JsonFormat:
     def read(self, part: Part, data: bytes) -> Iterator[None]:
         """A parser: each step brings some members of the object or array at the top, with all that is in them."""
         text = _decoded(data, part.text)
-        top = Element(DATA)
+        top = Element(JSON_DATA)
         top.parent = part
         part.loaded = [top]
         steps = _from_text(text, top) if len(text) > _SMALL else _from_value(text, top)
@@ -58,7 +58,7 @@ class JsonFormat:
     def write(self, part: Part) -> bytes:
         """The text, without blanks."""
         children = part.children
-        if len(children) != 1 or children[0].name != DATA:
+        if len(children) != 1 or children[0].name != JSON_DATA:
             found = ", ".join(child.name for child in children) or "none"
             raise FormatProblem("JSON", "one field Data", found, number=CANNOT_WRITE)
         name = codec(part.text.ccsid, part.text.encoding)
@@ -129,11 +129,11 @@ def _in_words(message: str) -> str:
 
 def _path_at(text: str, position: int) -> str:
     """The path of the field that is being read at this position."""
-    path = [DATA]
+    path = [JSON_DATA]
     last = ""
     for mark in _MARKS_AND_STRINGS.findall(text[:position]):
         if mark in ("{", "["):
-            path.append(ITEM if mark == "[" else "")
+            path.append(JSON_ITEM if mark == "[" else "")
         elif mark in ("}", "]"):
             path.pop()
         elif mark == ":":
@@ -190,7 +190,7 @@ def _from_text(text: str, top: Element) -> Iterator[None]:
 def _read_members(text: str, at: int, top: Element) -> Generator[None, None, int]:
     """Make the members at the top, from behind its first mark; returns the place behind its last."""
     is_array = top.type == Json.ARRAY
-    closing, name = "]" if is_array else "}", ITEM
+    closing, name = "]" if is_array else "}", JSON_ITEM
     children = top.loaded
     assert children is not None
     at = _blanks(text, at).end()  # type: ignore[union-attr]
@@ -227,7 +227,7 @@ def _members(value: Any) -> tuple[int, Any]:
     """The type of an object or array, and its members with their names."""
     if isinstance(value, tuple):
         return Json.OBJECT, value
-    return Json.ARRAY, [(ITEM, item) for item in value]
+    return Json.ARRAY, [(JSON_ITEM, item) for item in value]
 
 
 def _elements(members: Any, parent: Element, depth: int, text: str) -> list[Element]:

@@ -6,8 +6,8 @@ Both are read from the envelope, when somebody looks.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from heliograph.flow.errors import CANNOT_WRITE, FormatProblem
 from heliograph.flow.formats.envelope import Envelope
-from heliograph.flow.formats.format_problem import CANNOT_WRITE, FormatProblem
 from heliograph.flow.language.values.zone import GmtTimestamp
 from heliograph.flow.tree import Element, Part, Value, building
 from heliograph.flow.tree.element_types import NAME_VALUE

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple, cast
 
-from heliograph.errors import Problem
+from heliograph.flow.errors import MessageError
 from heliograph.flow.formats.catalogue import MODELLED, Catalogue
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.formats.message_properties import (
@@ -168,7 +168,7 @@ def write_message(root: Element, catalogue: Catalogue) -> Envelope:
     for part in root.children:
         if not isinstance(part, Part):
             names = ", ".join(child.name for child in root.children if not isinstance(child, Part))
-            raise Problem(f"A message has parts of known domains under its root; {names} is none.")
+            raise MessageError(f"A message has parts of known domains under its root; {names} is none.")
         parts.append(part)
         domain = part.format.domain
         if domain == "Properties":
@@ -183,7 +183,7 @@ def write_message(root: Element, catalogue: Catalogue) -> Envelope:
             body = part
         else:
             names = ", ".join(one.name for one in root.children if one.name not in HEADERS)
-            raise Problem(f"A message has one body; this one has {names}.")
+            raise MessageError(f"A message has one body; this one has {names}.")
     if body is not None and body.data is not None:
         same = _unchanged(parts)
         if same is not None:

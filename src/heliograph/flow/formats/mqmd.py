@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from typing import Any
 
+from heliograph.flow.errors import CANNOT_WRITE, FormatProblem
 from heliograph.flow.formats.charsets import charset
 from heliograph.flow.formats.envelope import Envelope
-from heliograph.flow.formats.format_problem import CANNOT_WRITE, FormatProblem
 from heliograph.flow.formats.message_properties import fill, value_of
 from heliograph.flow.language.values.zone import GmtTime
 from heliograph.flow.tree import Part, Text

@@ -12,8 +12,8 @@ from html import escape
 from typing import Any, NamedTuple
 from xml.parsers import expat
 
+from heliograph.flow.errors import CANNOT_WRITE, FormatProblem
 from heliograph.flow.formats.charsets import Charset, charset
-from heliograph.flow.formats.format_problem import CANNOT_WRITE, FormatProblem
 from heliograph.flow.formats.message_properties import fill
 from heliograph.flow.language.values.text import character
 from heliograph.flow.tree import Element, Part, Text, building

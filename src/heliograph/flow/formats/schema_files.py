@@ -14,7 +14,7 @@ import xmlschema
 from xmlschema.exceptions import XMLSchemaWarning
 
 from heliograph.common.documents import Place
-from heliograph.flow.formats.model.model_kinds import ModelProblem
+from heliograph.flow.errors import ModelProblem
 
 # How many elements the types of an XML schema have, before the library builds them.
 #

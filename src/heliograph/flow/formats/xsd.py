@@ -25,6 +25,7 @@ from xmlschema.validators import (
 )
 
 from heliograph.common.documents import Place
+from heliograph.flow.errors import ModelProblem
 from heliograph.flow.formats.model.field_values import CONVERSIONS
 from heliograph.flow.formats.model.logical import (
     ONCE,
@@ -38,7 +39,7 @@ from heliograph.flow.formats.model.logical import (
     Properties,
     Type,
 )
-from heliograph.flow.formats.model.model_kinds import Imported, Members, ModelProblem
+from heliograph.flow.formats.model.model_kinds import Imported, Members
 from heliograph.flow.formats.schema_files import SchemaFiles, files_taken_in
 from heliograph.flow.language.values.literals import MAX_INTEGER, MIN_INTEGER
 

@@ -6,8 +6,8 @@ from enum import Enum, auto
 
 from heliograph.flow.engine.database.connection import LOST
 from heliograph.flow.engine.outcome import DeadLetter, LogEvent, Outcome, Result
+from heliograph.flow.errors import DatabaseError
 from heliograph.flow.formats.envelope import Envelope
-from heliograph.flow.language.esql.database_access import DatabaseError
 
 
 class Step(Enum):

@@ -9,12 +9,12 @@ from heliograph.common.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from heliograph.flow.inline.conversion import (
-        DATAGRAM,
+        DATAGRAM_MESSAGE,
         DEFAULT_CCSID,
         DEFAULT_ENCODING,
-        OURS,
-        REQUEST,
-        TEXT,
+        MQMD_PROPERTIES,
+        MQSTR,
+        REQUEST_MESSAGE,
         ServerEnvelope,
         carried_properties,
         is_text,
@@ -31,8 +31,8 @@ __getattr__ = lazy_names(
     __name__,
     {
         "conversion": """
-            DATAGRAM DEFAULT_CCSID DEFAULT_ENCODING OURS REQUEST ServerEnvelope
-            TEXT carried_properties is_text payload_of take_header
+            DATAGRAM_MESSAGE DEFAULT_CCSID DEFAULT_ENCODING MQMD_PROPERTIES REQUEST_MESSAGE ServerEnvelope
+            MQSTR carried_properties is_text payload_of take_header
         """,
         "file_output": "TraceWriter write_file",
         "flow_statistics": "FlowStatistics",
@@ -41,26 +41,3 @@ __getattr__ = lazy_names(
         "flow_settings": "DEFAULT_SERVER MOST_INSTANCES read_flow_settings",
     },
 )
-
-
-__all__ = [
-    "DATAGRAM",
-    "DEFAULT_CCSID",
-    "DEFAULT_ENCODING",
-    "DEFAULT_SERVER",
-    "MOST_INSTANCES",
-    "OURS",
-    "REQUEST",
-    "TEXT",
-    "FlowStatistics",
-    "ServerEnvelope",
-    "TraceWriter",
-    "carried_properties",
-    "destination_of",
-    "is_text",
-    "payload_of",
-    "read_flow_settings",
-    "run_execution_groups",
-    "take_header",
-    "write_file",
-]

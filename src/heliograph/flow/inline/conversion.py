@@ -26,23 +26,23 @@ from heliograph.amqp.messages import (
     DEAD_LETTER_REASON,
     DEAD_LETTER_TIME,
     DELIVERY_DELAY,
-    RETAIN,
+    MQTT_RETAIN,
 )
 from heliograph.client import MessageFormat, Queue, Topic, encoded
 from heliograph.flow.engine.outcome import DeadLetter, Publish, Put
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.formats.mqmd import CARRIED, HeaderField
-from heliograph.mapping import QUEUE_PREFIX, TOPIC_PREFIX, amqp_identifier, identifier_bytes, is_utf8
+from heliograph.mapping import QUEUE_PREFIX, TOPIC_PREFIX, identifier_from_envelope, identifier_to_envelope, is_utf8
 
-TEXT = "MQSTR"
-REQUEST, DATAGRAM = 1, 8
+MQSTR = "MQSTR"
+REQUEST_MESSAGE, DATAGRAM_MESSAGE = 1, 8
 DEFAULT_CCSID, DEFAULT_ENCODING = 1208, 546
 FORMAT, CCSID, ENCODING, TYPE = "JMS_IBM_Format", "JMS_IBM_Character_Set", "JMS_IBM_Encoding", "JMS_IBM_MsgType"
 HEADER = "JMS_IBM_MQMD_"
 """Before the names of further fields of MQMD."""
 GROUP = HEADER + "GroupId"
 """For groups that no text can name."""
-OURS = frozenset({FORMAT, CCSID, ENCODING, TYPE, GROUP, *(HEADER + name for name in CARRIED)})
+MQMD_PROPERTIES = frozenset({FORMAT, CCSID, ENCODING, TYPE, GROUP, *(HEADER + name for name in CARRIED)})
 """Properties that stand for fields of MQMD."""
 
 
@@ -104,19 +104,19 @@ class ServerEnvelope(Envelope):
             self.body, form = _body(read)
             self.format, self.ccsid, self.encoding, self.properties = _description(properties, form)
         self.persistent, self.priority, self.backout_count, _ = read.front
-        self.message_id = identifier_bytes(read.message_id)
-        self.correlation_id = identifier_bytes(read.correlation_id)
+        self.message_id = identifier_to_envelope(read.message_id)
+        self.correlation_id = identifier_to_envelope(read.correlation_id)
         self.reply_to = (read.reply_to or "").removeprefix(QUEUE_PREFIX)
         self.expiry = -1 if read.expires is None else max(0, int(read.expires / 100 - self.now * 10))
         self.user = "" if read.user_id is None else read.user_id.decode("utf-8", "replace")
         self.created = 0.0 if read.created is None else read.created / 1000
         self.topic = read.to.removeprefix(TOPIC_PREFIX) if read.to and read.to.startswith(TOPIC_PREFIX) else ""
         self.content_type = read.content_type or ""
-        self.message_type = REQUEST if self.reply_to else DATAGRAM
+        self.message_type = REQUEST_MESSAGE if self.reply_to else DATAGRAM_MESSAGE
         self.group_id = (read.group_id or "").encode()
         self.sequence = 1 if read.group_sequence is None else read.group_sequence
         self.mqmd = {}
-        if properties and not OURS.isdisjoint(properties):
+        if properties and not MQMD_PROPERTIES.isdisjoint(properties):
             _take_further(self, properties)
 
     def with_body(self, body: bytes, form: str) -> Envelope:
@@ -173,7 +173,7 @@ def take_header(envelope: Envelope) -> None:
 def _take_further(envelope: Envelope, properties: Mapping[str, Any]) -> None:
     """Those of them that few flows look at."""
     envelope.message_type = _number(properties.get(TYPE), envelope.message_type)
-    envelope.group_id = identifier_bytes(properties.get(GROUP)) or envelope.group_id
+    envelope.group_id = identifier_to_envelope(properties.get(GROUP)) or envelope.group_id
     envelope.mqmd = {
         name: _carried(field, properties[HEADER + name])
         for name, field in CARRIED.items()
@@ -193,7 +193,7 @@ def envelopes_of(payloads: Sequence[bytes], now: float) -> list[ServerEnvelope]:
         if seen is not None:
             envelope.persistent, envelope.priority, envelope.backout_count, envelope.message_id, text, own, _, _ = seen
             if not own:
-                envelope.format = TEXT if text else ""
+                envelope.format = MQSTR if text else ""
             else:
                 try:
                     envelope.format = _described(own, text)[0]
@@ -206,18 +206,18 @@ def envelopes_of(payloads: Sequence[bytes], now: float) -> list[ServerEnvelope]:
 @lru_cache(1024)
 def _described(own: bytes, text: bool) -> "_Description":
     """What these properties of the application say. Many messages of a sender have the same ones."""
-    return _description(encoded.own_properties(own), TEXT if text else "")
+    return _description(encoded.own_properties(own), MQSTR if text else "")
 
 
 def _description(properties: Mapping[str, Any], form: str) -> "_Description":
     """Format, character set and encoding, and the properties without those that stand for fields of MQMD."""
-    if OURS.isdisjoint(properties):
+    if MQMD_PROPERTIES.isdisjoint(properties):
         return form, DEFAULT_CCSID, DEFAULT_ENCODING, dict(properties)
     return (
         str(properties.get(FORMAT, form)),
         _number(properties.get(CCSID), DEFAULT_CCSID),
         _number(properties.get(ENCODING), DEFAULT_ENCODING),
-        {name: value for name, value in properties.items() if name not in OURS},
+        {name: value for name, value in properties.items() if name not in MQMD_PROPERTIES},
     )
 
 
@@ -226,12 +226,12 @@ _Description = tuple[str, int, int, dict[str, Any]]
 
 def _body(read: encoded.Read) -> tuple[bytes, str]:
     if read.kind == encoded.TEXT:
-        return read.body, TEXT
+        return read.body, MQSTR
     if read.kind == encoded.BYTES:
         return read.body, ""
     if read.body is None:
         return b"", ""
-    return json.dumps(read.body, default=_shown, ensure_ascii=False).encode(), TEXT
+    return json.dumps(read.body, default=_shown, ensure_ascii=False).encode(), MQSTR
 
 
 def _shown(value: Any) -> Any:
@@ -264,7 +264,7 @@ def payload_of(
         return _encode(envelope, effect.queue, now, _reasons(effect, now, origins.get(effect.node, "")))
     annotations: dict[str, Any] | None = None
     if type(effect) is Publish and effect.retain:
-        annotations = {RETAIN: True}
+        annotations = {MQTT_RETAIN: True}
     elif type(effect) is Put and effect.delay:
         annotations = {DELIVERY_DELAY: round(effect.delay * 1000)}
     elif type(envelope) is ServerEnvelope and envelope.payload is not None and envelope.seen is not None:
@@ -305,7 +305,7 @@ def _encode(envelope: Envelope, place: str, now: int, annotations: Mapping[str, 
     body = envelope.body
     text = is_text(envelope)
     reply_to = envelope.reply_to
-    group = amqp_identifier(envelope.group_id)
+    group = identifier_from_envelope(envelope.group_id)
     try:
         return encoded.write(
             body,
@@ -317,11 +317,11 @@ def _encode(envelope: Envelope, place: str, now: int, annotations: Mapping[str, 
             ttl=None if envelope.expiry < 0 else max(1, envelope.expiry * 100),
             properties=carried_properties(envelope, text=text),
             annotations=annotations,
-            message_id=amqp_identifier(envelope.message_id),
+            message_id=identifier_from_envelope(envelope.message_id),
             user_id=envelope.user.encode() if envelope.user else None,
             reply_to=None if not reply_to else reply_to if "://" in reply_to else QUEUE_PREFIX + reply_to,
             reply_kind=Topic.jms_type if reply_to.startswith(TOPIC_PREFIX) else Queue.jms_type,
-            correlation_id=amqp_identifier(envelope.correlation_id),
+            correlation_id=identifier_from_envelope(envelope.correlation_id),
             content_type=envelope.content_type or None,
             created=now,
             group_id=group if type(group) is str else None,
@@ -333,21 +333,21 @@ def _encode(envelope: Envelope, place: str, now: int, annotations: Mapping[str, 
 
 def is_text(envelope: Envelope) -> bool:
     """Whether the message is to be sent as a text; otherwise it has bytes."""
-    return envelope.format.rstrip() == TEXT and envelope.ccsid == DEFAULT_CCSID and is_utf8(envelope.body)
+    return envelope.format.rstrip() == MQSTR and envelope.ccsid == DEFAULT_CCSID and is_utf8(envelope.body)
 
 
 def carried_properties(envelope: Envelope, *, text: bool) -> Mapping[str, Any]:
     """The application's properties, and those that stand for fields of MQMD which are not as usual."""
     more: dict[str, Any] = {}
-    if envelope.format.rstrip() != (TEXT if text else ""):
+    if envelope.format.rstrip() != (MQSTR if text else ""):
         more[FORMAT] = envelope.format
     if envelope.ccsid != DEFAULT_CCSID:
         more[CCSID] = envelope.ccsid
     if envelope.encoding != DEFAULT_ENCODING:
         more[ENCODING] = envelope.encoding
-    if envelope.message_type != (REQUEST if envelope.reply_to else DATAGRAM):
+    if envelope.message_type != (REQUEST_MESSAGE if envelope.reply_to else DATAGRAM_MESSAGE):
         more[TYPE] = envelope.message_type
-    if envelope.group_id and type(amqp_identifier(envelope.group_id)) is not str:
+    if envelope.group_id and type(identifier_from_envelope(envelope.group_id)) is not str:
         more[GROUP] = envelope.group_id
     for name, value in envelope.mqmd.items():
         more[HEADER + name] = value

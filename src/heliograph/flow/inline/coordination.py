@@ -21,10 +21,9 @@ from heliograph.client import (
     TransactionRolledBack,
 )
 from heliograph.client.management import management
-from heliograph.errors import Problem
 from heliograph.flow.engine.database.two_phase import TwoPhase
+from heliograph.flow.errors import DatabaseError, FlowStopped
 from heliograph.flow.inline.server_output import flow_queue
-from heliograph.flow.language.esql.database_access import DatabaseError
 
 # The token of an instance: a message that says which unit of work was the last one that the server committed.
 #
@@ -56,7 +55,7 @@ class UnitToken:
             message = self._consumer.receive(_WAIT)
             if message is not None:
                 return int(message.body)
-        raise Problem(f"the token in {self._queue} is held by another unit of work")
+        raise FlowStopped(f"the token in {self._queue} is held by another unit of work")
 
     def put(self, unit: int) -> None:
         """This unit, if it is committed, is the last."""

@@ -15,6 +15,7 @@ from typing import Any
 from heliograph.common.backoff import Backoff
 from heliograph.errors import Problem
 from heliograph.flow.definition import FlowDefinition
+from heliograph.flow.errors import FlowStopped
 from heliograph.flow.inline.flow_process import Report, run_flow
 from heliograph.flow.inline.flow_settings import read_flow_settings
 from heliograph.flow.inline.flow_statistics import FlowStatistics
@@ -101,11 +102,11 @@ class _Watching:
         if group.process is not None:
             self._drain(group)
             if group.process.exitcode == _PROBLEM:
-                raise Problem(f"execution group {group.number} cannot run; its log says why")
+                raise FlowStopped(f"execution group {group.number} cannot run; its log says why")
             lived = now - group.began
             group.deaths = group.deaths + 1 if lived < _AT_ONCE else 0
             if group.deaths >= _MOST_DEATHS:
-                raise Problem(
+                raise FlowStopped(
                     f"execution group {group.number} died {group.deaths} times in a row, each time within {_AT_ONCE:g} "
                     f"seconds, at last with {_ending(group.process.exitcode)}; its log may say why"
                 )

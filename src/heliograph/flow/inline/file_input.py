@@ -14,9 +14,10 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import IO, Any
 
-from heliograph.errors import Problem
+from heliograph.errors import InvalidInput, StorageError
 from heliograph.flow.definition import NodeDefinition
 from heliograph.flow.engine.outcome import LogEvent, Result
+from heliograph.flow.errors import FlowStopped, InvalidFlow
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.hosting import ATTEMPTS, Step
 from heliograph.flow.inline.flow_settings import MOST_INSTANCES
@@ -30,7 +31,7 @@ LARGEST_RECORD = 64 << 20
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "0": "\0", "\\": "\\"}
 
 
-class RecordProblem(Problem):
+class RecordProblem(InvalidInput):
     """A file that cannot be taken apart into records."""
 
 
@@ -99,16 +100,16 @@ class FileConsumer:
         self._delimiter = delimiter_of(properties["delimiter"])
         self._length: int = properties["length"]
         if self._kind == "fixed" and not self._length:
-            raise Problem(f"{node.place}: FileInput {node.name} with records of fixed length needs a length")
+            raise InvalidFlow(f"{node.place}: FileInput {node.name} with records of fixed length needs a length")
         if self._kind == "delimited" and not self._delimiter:
-            raise Problem(f"{node.place}: FileInput {node.name} with delimited records needs a delimiter")
+            raise InvalidFlow(f"{node.place}: FileInput {node.name} with delimited records needs a delimiter")
         self._seen: dict[str, tuple[int, int]] = {}
         """Size and time of the files that were there at the last look."""
         self._told = ""
         try:
             self._claims, self._lock = self._claims_folder(owner)
         except OSError as error:
-            raise Problem(f"{node.place}: cannot use the folder {self._directory}: {error.strerror}") from error
+            raise StorageError(f"{node.place}: cannot use the folder {self._directory}: {error.strerror}") from error
 
     def _claims_folder(self, owner: str) -> tuple[Path, IO[str]]:
         """A folder that no running process uses. What those have left that do not run any more goes back."""
@@ -126,7 +127,7 @@ class FileConsumer:
                 if left.name != _LOCK:
                     left.rename(self._directory / left.name)
             return folder, lock
-        raise Problem(f"{self._node.place}: more than {MOST_INSTANCES} processes use {self._directory}")
+        raise FlowStopped(f"{self._node.place}: more than {MOST_INSTANCES} processes use {self._directory}")
 
     def turn(self) -> None:
         """Take all files that are there, or wait until it is time to look again."""

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 from uuid import uuid4
 
-from heliograph.errors import Problem
+from heliograph.errors import InvalidInput, StorageError
 from heliograph.flow.engine.outcome import WriteFile
 
 # Where the texts of Trace nodes go: the log, or files.
@@ -36,7 +36,7 @@ def write_file(effect: WriteFile) -> None:
     """Do it. `Problem` if the file cannot be written, or would be somewhere else than in its folder."""
     folder = Path(effect.directory)
     if effect.name in {"", ".", ".."} or Path(effect.name).name != effect.name:
-        raise Problem(f"{effect.name!r} is not the name of a file in {folder}")
+        raise InvalidInput(f"{effect.name!r} is not the name of a file in {folder}")
     target = folder / effect.name
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -46,7 +46,7 @@ def write_file(effect: WriteFile) -> None:
         else:
             _replace(target, effect.data)
     except OSError as error:
-        raise Problem(f"cannot write {target}: {error.strerror or error}") from error
+        raise StorageError(f"cannot write {target}: {error.strerror or error}") from error
 
 
 def _replace(target: Path, data: bytes) -> None:

@@ -18,6 +18,7 @@ from heliograph.flow.engine.compiled_flow import compile_flow, tune_garbage_coll
 from heliograph.flow.engine.database import DataSources
 from heliograph.flow.engine.run import Resources
 from heliograph.flow.engine.subscriptions import SubscriptionRegistry
+from heliograph.flow.errors import InvalidFlow
 from heliograph.flow.inline.flow_settings import FlowSettings, read_flow_settings
 from heliograph.flow.inline.flow_statistics import FlowStatistics
 from heliograph.flow.inline.http_input import Requests
@@ -117,7 +118,7 @@ def check_output_queues(definition: FlowDefinition, connection: Connection) -> N
                     session.producer(Queue(name)).close()
                 except Problem as problem:
                     text = f"{node.place}: {node.type} {node.name} cannot put to queue {name}: {problem}"
-                    raise Problem(text) from problem
+                    raise InvalidFlow(text) from problem
 
 
 def _queues_put_to(node: NodeDefinition) -> list[str]:
@@ -137,7 +138,7 @@ def _attributes(session: Session, node: NodeDefinition) -> Mapping[str, Any]:
     except InvalidDestination:  # a server that has no management
         return {}
     except Problem as problem:
-        raise Problem(f"{node.place}: QueueInput {node.name} cannot use queue {name}: {problem}") from problem
+        raise InvalidFlow(f"{node.place}: QueueInput {node.name} cannot use queue {name}: {problem}") from problem
     return dict(found)
 
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from heliograph.errors import Problem
 from heliograph.flow.definition import FlowDefinition
+from heliograph.flow.errors import InvalidFlow
 
 DEFAULT_SERVER = "amqp://127.0.0.1:5672"
 MOST_INSTANCES = 255
@@ -43,7 +43,7 @@ def read_flow_settings(definition: FlowDefinition, server: str | None = None) ->
     http = _mapping(given, "http", where)
     for name in http:
         if name not in {"address", "port"}:
-            raise Problem(f"{where}: http has address and port, not {name}")
+            raise InvalidFlow(f"{where}: http has address and port, not {name}")
     return FlowSettings(
         server=server or str(given.get("server") or DEFAULT_SERVER),
         additional_instances=_number(given, "additional_instances", 0, 0, MOST_INSTANCES, where),
@@ -60,14 +60,14 @@ def read_flow_settings(definition: FlowDefinition, server: str | None = None) ->
 def _number(given: Mapping[str, Any], name: str, default: int, least: int, most: int, where: str) -> int:
     value = given.get(name, default)
     if type(value) is not int or not least <= value <= most:
-        raise Problem(f"{where}: {name} is a number from {least} to {most}, not {value!r}")
+        raise InvalidFlow(f"{where}: {name} is a number from {least} to {most}, not {value!r}")
     return value
 
 
 def _seconds(given: Mapping[str, Any], where: str) -> float:
     value = given.get("commit_interval", 0)
     if type(value) not in {int, float} or not 0 <= value <= LONGEST_INTERVAL:
-        raise Problem(f"{where}: commit_interval is 0 to {LONGEST_INTERVAL:g} seconds, not {value!r}")
+        raise InvalidFlow(f"{where}: commit_interval is 0 to {LONGEST_INTERVAL:g} seconds, not {value!r}")
     return float(value)
 
 
@@ -75,18 +75,18 @@ def _boolean(given: Mapping[str, Any], name: str, where: str) -> bool:
     value = given.get(name, False)
     found = {"yes": True, "no": False}.get(value, value) if isinstance(value, str) else value
     if type(found) is not bool:
-        raise Problem(f"{where}: {name} is yes or no, not {value!r}")
+        raise InvalidFlow(f"{where}: {name} is yes or no, not {value!r}")
     return found
 
 
 def _mapping(given: Mapping[str, Any], name: str, where: str) -> Mapping[str, Any]:
     value = given.get(name) or {}
     if not isinstance(value, Mapping):
-        raise Problem(f"{where}: expected a mapping under {name}, found {value!r}")
+        raise InvalidFlow(f"{where}: expected a mapping under {name}, found {value!r}")
     return value
 
 
 def _url(name: str, url: Any, where: str) -> str | None:
     if url is not None and not isinstance(url, str):
-        raise Problem(f"{where}: data source {name} is a URL, or empty for an embedded database; found {url!r}")
+        raise InvalidFlow(f"{where}: data source {name} is a URL, or empty for an embedded database; found {url!r}")
     return url

@@ -9,7 +9,7 @@ from contextlib import suppress
 
 import h11
 
-from heliograph.errors import Problem
+from heliograph.flow.errors import FlowStopped
 from heliograph.flow.inline.http_input import Answer, Request, plain
 
 LOG = logging.getLogger("heliograph.flow")
@@ -41,7 +41,7 @@ class HttpServer:
         try:
             self._socket = socket.create_server((address, port), reuse_port=shared, backlog=100)
         except OSError as error:
-            raise Problem(f"http: cannot listen on {address}:{port}: {error.strerror}") from error
+            raise FlowStopped(f"http: cannot listen on {address}:{port}: {error.strerror}") from error
         self.port: int = self._socket.getsockname()[1]
         self._thread = threading.Thread(target=self._accept, name="flow-http", daemon=True)
         self._thread.start()

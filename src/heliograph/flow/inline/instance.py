@@ -19,6 +19,7 @@ from heliograph.flow.engine.node_statistics import Statistics
 from heliograph.flow.engine.outcome import LogEvent, Respond
 from heliograph.flow.engine.run import Resources
 from heliograph.flow.engine.sqlite_aggregation import SqliteAggregationStore
+from heliograph.flow.errors import DatabaseError
 from heliograph.flow.hosting import Attempts
 from heliograph.flow.inline.coordination import Coordination, UnitToken
 from heliograph.flow.inline.file_input import FileConsumer
@@ -30,7 +31,6 @@ from heliograph.flow.inline.queue_input import QueueConsumer
 from heliograph.flow.inline.server_output import ServerOutput, connected
 from heliograph.flow.inline.timer_input import TimerConsumer
 from heliograph.flow.inline.units_of_work import UnitsOfWork
-from heliograph.flow.language.esql.database_access import DatabaseError
 
 LOG = logging.getLogger("heliograph.flow")
 _SEVERITIES = {"error": logging.ERROR, "warning": logging.WARNING, "information": logging.INFO}

@@ -28,13 +28,13 @@ from heliograph.flow.engine.outcome import (
     WriteFile,
 )
 from heliograph.flow.engine.run import Resources
+from heliograph.flow.errors import DatabaseError
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.hosting import INLINE, RefusalMemory, Step, Waiting, is_lost, unreachable
 from heliograph.flow.inline.coordination import Coordination
 from heliograph.flow.inline.file_output import write_file
 from heliograph.flow.inline.flow_statistics import FlowStatistics
 from heliograph.flow.inline.server_output import ServerOutput, destination_of
-from heliograph.flow.language.esql.database_access import DatabaseError
 
 RefusalsByMessage = dict[int, dict[tuple[str, str], str]]
 _PIECE = 128

@@ -8,20 +8,22 @@ from typing import TYPE_CHECKING
 from heliograph.common.lazy_names import lazy_names
 
 if TYPE_CHECKING:
+    from heliograph.flow.language.dumping import dump
     from heliograph.flow.language.esql import syntax
-    from heliograph.flow.language.esql.compiled_program import Compiled
-    from heliograph.flow.language.esql.database_access import DatabaseAccess, DatabaseError, Rows
-    from heliograph.flow.language.esql.evaluation import SharedVariables
     from heliograph.flow.language.esql.parsing.program_parsing import parse_program
+    from heliograph.flow.language.esql.runtime.compiled_program import Compiled
+    from heliograph.flow.language.esql.runtime.database_access import DatabaseAccess, Rows
+    from heliograph.flow.language.esql.runtime.evaluation import SharedVariables
     from heliograph.flow.language.values.conversions import convert
     from heliograph.flow.language.values.types import Type
 
 __getattr__ = lazy_names(
     __name__,
     {
-        "esql.compiled_program": "Compiled",
-        "esql.database_access": "DatabaseAccess DatabaseError Rows",
-        "esql.evaluation": "SharedVariables",
+        "dumping": "dump",
+        "esql.runtime.compiled_program": "Compiled",
+        "esql.runtime.database_access": "DatabaseAccess Rows",
+        "esql.runtime.evaluation": "SharedVariables",
         "esql.parsing.program_parsing": "parse_program",
         "esql.syntax": "syntax",
         "values.conversions": "convert",
@@ -33,11 +35,11 @@ __getattr__ = lazy_names(
 __all__ = [
     "Compiled",
     "DatabaseAccess",
-    "DatabaseError",
     "Rows",
     "SharedVariables",
     "Type",
     "convert",
+    "dump",
     "parse_program",
     "syntax",
 ]

@@ -11,13 +11,12 @@ from heliograph.flow.engine.esql_programs import MODULE_KINDS, labels_of, parse_
 from heliograph.flow.engine.mapping_rules import mapping_text
 from heliograph.flow.engine.nodes.node_kinds import KINDS
 from heliograph.flow.engine.nodes.python_nodes import load_function
+from heliograph.flow.errors import EsqlMistake, EsqlProblem, ModelProblem
 from heliograph.flow.formats.catalogue import BODIES, HEADERS, MODELLED
-from heliograph.flow.formats.model.model_kinds import ModelProblem
 from heliograph.flow.formats.model.models import Models
 from heliograph.flow.language.esql import syntax
-from heliograph.flow.language.esql.checking import check_program
-from heliograph.flow.language.esql.esql_problem import EsqlProblem, Mistake
-from heliograph.flow.language.esql.parsing import parse_program
+from heliograph.flow.language.esql.checking.program_checking import check_program
+from heliograph.flow.language.esql.parsing.program_parsing import parse_program
 
 # Checks of domains: a body whose format nobody knows cannot be read or sent, so it is told before a flow runs.
 
@@ -147,7 +146,7 @@ def _check_mapping(file: str, text: str, sources: Mapping[str, str], findings: F
         tell(Place(file, mistake.line, 1), f"{mistake.text}\n  {line}")
 
 
-def _tell(mistakes: "tuple[Mistake, ...] | list[Mistake]", findings: Findings) -> None:
+def _tell(mistakes: "tuple[EsqlMistake, ...] | list[EsqlMistake]", findings: Findings) -> None:
     for mistake in mistakes:
         _, _, picture = str(mistake).partition("\n")
         tell = findings.warning if mistake.warning else findings.mistake

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from heliograph.common.documents import Place, read_document
-from heliograph.errors import Problem
+from heliograph.errors import StorageError
 from heliograph.flow.definition import (
     Connection,
     Findings,
@@ -24,6 +24,7 @@ from heliograph.flow.definition import (
     suggestion,
 )
 from heliograph.flow.engine.nodes.node_kinds import KINDS
+from heliograph.flow.errors import InvalidFlow
 from heliograph.flow.loading.file_checking import check_domains, check_files, why_unreadable
 from heliograph.flow.loading.flow_document import Written, WrittenNode, read_flow, read_subflow
 from heliograph.flow.loading.node_checking import check_connections, check_inputs, check_loops, check_node
@@ -47,14 +48,14 @@ def flow_file(path: Path) -> Path:
     if path.is_file():
         return path
     if not path.is_dir():
-        raise Problem(f"{path}: expected the folder of a flow; there is none")
+        raise InvalidFlow(f"{path}: expected the folder of a flow; there is none")
     if (path / "flow.yaml").is_file():
         return path / "flow.yaml"
     found = sorted(path.glob("*.flow.yaml"))
     if len(found) == 1:
         return found[0]
     what = f"{len(found)} of the second: {', '.join(file.name for file in found)}" if found else "neither"
-    raise Problem(f"{path}: expected flow.yaml or one NAME.flow.yaml; there is {what}")
+    raise InvalidFlow(f"{path}: expected flow.yaml or one NAME.flow.yaml; there is {what}")
 
 
 class _Loading:
@@ -96,7 +97,7 @@ class _Loading:
         try:
             return file.read_text("utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise Problem(f"{file}: cannot be read: {why_unreadable(error)}") from error
+            raise StorageError(f"{file}: cannot be read: {why_unreadable(error)}") from error
 
     def _parameters(self, written: Written, environment: str | None, given: Mapping[str, Any]) -> dict[str, Any]:
         parameters = dict(written.parameters)
@@ -104,7 +105,7 @@ class _Loading:
             file = self._folder / "parameters" / f"{environment}.yaml"
             if not file.is_file():
                 there = known(found.stem for found in (self._folder / "parameters").glob("*.yaml"))
-                raise Problem(f"{file}: there is no environment {environment}; there are: {there}")
+                raise InvalidFlow(f"{file}: there is no environment {environment}; there are: {there}")
             document = read_document(self._text(file), f"parameters/{file.name}", self._findings.mistake)
             values = document.value if isinstance(document.value, dict) else {}
             places = {name: document.place(name) for name in values}

@@ -9,18 +9,25 @@ From Python:
 From files: every `tests/*.yaml` of a flow's folder has one case or several (`testing.case`); `run_tests` runs them.
 """
 
-from heliograph.flow.testing.case import Case, Step, read_cases
-from heliograph.flow.testing.case_running import CaseResult, Report, prepared, run_case, run_tests, select_cases
+from heliograph.flow.testing.case import Case, CaseStep, read_cases
+from heliograph.flow.testing.case_running import (
+    CaseReport,
+    CaseResult,
+    prepared_flow,
+    run_case,
+    run_tests,
+    select_cases,
+)
 from heliograph.flow.testing.flow_under_test import FlowUnderTest
 from heliograph.flow.testing.updating import update_case
 
 __all__ = [
     "Case",
+    "CaseReport",
     "CaseResult",
+    "CaseStep",
     "FlowUnderTest",
-    "Report",
-    "Step",
-    "prepared",
+    "prepared_flow",
     "read_cases",
     "run_case",
     "run_tests",

@@ -53,7 +53,7 @@ Tables = dict[str, list[dict[str, Any]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class CaseStep:
     """One message to be sent, or a while to wait."""
 
     body: bytes = b""
@@ -105,7 +105,7 @@ class Case:
     tables: dict[str, Tables] = field(default_factory=dict)
     sql: dict[str, str] = field(default_factory=dict)
     refuse: dict[tuple[str, str], str] = field(default_factory=dict)
-    steps: list[Step] = field(default_factory=list)
+    steps: list[CaseStep] = field(default_factory=list)
     expected: Expected = field(default_factory=Expected)
 
 
@@ -216,16 +216,16 @@ class _Reader:
         for at, item in enumerate(given):
             case.steps.append(self._step(item, "input", at))
 
-    def _step(self, item: Any, *path: str | int) -> Step:
+    def _step(self, item: Any, *path: str | int) -> CaseStep:
         if isinstance(item, str):
-            return Step(_inline(item))
+            return CaseStep(_inline(item))
         if not isinstance(item, dict):
             self._wrong("a message or a wait", item, *path)
-            return Step()
+            return CaseStep()
         self._keys(item, _INPUT_KEYS, *path)
         if "wait" in item:
-            return Step(wait=float(item["wait"]))
-        return Step(self._body(item, *path) or b"", item.get("node"), self._envelope(item, *path))
+            return CaseStep(wait=float(item["wait"]))
+        return CaseStep(self._body(item, *path) or b"", item.get("node"), self._envelope(item, *path))
 
     # What comes out
 

@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import Any
 
 from heliograph.common.documents import Place
-from heliograph.errors import Problem
+from heliograph.errors import InvalidInput, Problem
 from heliograph.flow.engine.compilation import Compilation
 from heliograph.flow.engine.compiled_flow import Observer
 from heliograph.flow.formats.catalogue import Catalogue
@@ -44,7 +44,7 @@ class CaseResult:
 
 
 @dataclass(slots=True)
-class Report:
+class CaseReport:
     """What came of all cases."""
 
     results: list[CaseResult] = field(default_factory=list)
@@ -64,9 +64,9 @@ class Report:
         return f"{len(self.results) - failed} passed, {failed} failed"
 
 
-def run_tests(folder: str | Path, names: Iterable[str] = ()) -> Report:
+def run_tests(folder: str | Path, names: Iterable[str] = ()) -> CaseReport:
     """Run the cases in tests/ of a flow's folder; with names, only those whose names have one of them inside."""
-    return Report([run_case(Path(folder), case) for case in select_cases(folder, names)])
+    return CaseReport([run_case(Path(folder), case) for case in select_cases(folder, names)])
 
 
 def select_cases(folder: str | Path, names: Iterable[str] = ()) -> list[Case]:
@@ -74,7 +74,7 @@ def select_cases(folder: str | Path, names: Iterable[str] = ()) -> list[Case]:
     tests = Path(folder) / "tests"
     files = sorted(tests.glob("*.yaml"))
     if not files:
-        raise Problem(f"{tests}: there are no test cases (NAME.yaml)")
+        raise InvalidInput(f"{tests}: there are no test cases (NAME.yaml)")
     wanted = tuple(names)
     cases = [
         case
@@ -83,14 +83,14 @@ def select_cases(folder: str | Path, names: Iterable[str] = ()) -> list[Case]:
         if not wanted or any(name in case.name for name in wanted)
     ]
     if not cases:
-        raise Problem(f"{tests}: no test case has {' or '.join(wanted)} in its name")
+        raise InvalidInput(f"{tests}: no test case has {' or '.join(wanted)} in its name")
     return cases
 
 
 def run_case(folder: Path, case: Case) -> CaseResult:
     """Run one case. A flow that cannot be loaded is a Problem, not a failed case."""
     began = perf_counter()
-    with prepared(folder, case) as flow:
+    with prepared_flow(folder, case) as flow:
         play(case, flow)
         differences = list(_Comparison(case, flow, Compilation(flow.definition).catalogue).differences())
         if differences:  # an exception that the flow handled itself is often why
@@ -99,7 +99,7 @@ def run_case(folder: Path, case: Case) -> CaseResult:
 
 
 @contextmanager
-def prepared(folder: Path, case: Case, observer: Observer | None = None) -> Iterator[FlowUnderTest]:
+def prepared_flow(folder: Path, case: Case, observer: Observer | None = None) -> Iterator[FlowUnderTest]:
     """The flow as a case wants it: its parameters, its time, its rows in the databases."""
     definition = load_flow(folder, case.environment, case.parameters)
     with FlowUnderTest(definition, now=case.now, refuse=case.refuse, observer=observer) as flow:

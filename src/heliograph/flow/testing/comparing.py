@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher, unified_diff
 from typing import Any
 
-from heliograph.errors import Problem
+from heliograph.errors import InvalidInput, Problem
 from heliograph.flow.formats.catalogue import Catalogue
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.language.values.text import character
@@ -116,7 +116,7 @@ def _guessed(data: bytes, expected: ExpectedMessage) -> str:
         return "XMLNSC"
     if start in (b"{", b"["):
         return "JSON"
-    raise Problem(f"{expected.place}: neither XML nor JSON; say with domain how the message is to be read")
+    raise InvalidInput(f"{expected.place}: neither XML nor JSON; say with domain how the message is to be read")
 
 
 def _element_differences(wanted: Element, came: Element, path: str, ignored: frozenset[str]) -> Iterator[str]:

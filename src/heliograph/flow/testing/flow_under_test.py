@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Any, Self
 
-from heliograph.errors import Problem
+from heliograph.errors import InvalidInput
 from heliograph.flow.definition import FlowDefinition
 from heliograph.flow.engine.compiled_flow import Observer, compile_flow
 from heliograph.flow.engine.database import Databases, DataSources
@@ -64,7 +64,7 @@ class TestDatabase:
         columns = list(rows[0])
         for row in rows:
             if list(row) != columns:
-                raise Problem(
+                raise InvalidInput(
                     f"table {table}: expected columns {', '.join(columns)} in every row, found {', '.join(row)}"
                 )
         types = ", ".join(f"{_quoted(name)} {_SQL_TYPES.get(type(rows[0][name]), 'VARCHAR')}" for name in columns)
@@ -263,7 +263,7 @@ class FlowUnderTest:
         if node is not None:
             return node
         if len(self.flow.inputs) != 1:
-            raise Problem(f"The flow has several inputs; say which: {', '.join(self.flow.inputs)}.")
+            raise InvalidInput(f"The flow has several inputs; say which: {', '.join(self.flow.inputs)}.")
         return next(iter(self.flow.inputs))
 
     def _envelope(self, body: str | bytes | Envelope, fields: Mapping[str, Any]) -> Envelope:

@@ -11,14 +11,14 @@ from typing import Any
 import yaml
 
 from heliograph.common.documents import read_document
-from heliograph.errors import Problem
+from heliograph.errors import InvalidInput, Problem
 from heliograph.flow.definition import Findings
 from heliograph.flow.engine.compilation import Compilation
 from heliograph.flow.engine.outcome import Respond
 from heliograph.flow.formats.catalogue import Catalogue
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.testing.case import ENVELOPE_FIELDS, Case, ExpectedMessage
-from heliograph.flow.testing.case_running import play, prepared
+from heliograph.flow.testing.case_running import play, prepared_flow
 from heliograph.flow.testing.comparing import field_texts, message_differences
 from heliograph.flow.testing.flow_under_test import FlowUnderTest
 
@@ -33,7 +33,7 @@ def update_case(folder: Path, case: Case) -> list[Path]:
     value: Any = read_document(text, case.place.file, Findings().mistake).value
     for key in base:
         value = value[key]
-    with prepared(folder, case) as flow:
+    with prepared_flow(folder, case) as flow:
         play(case, flow)
         update = _Update(case, flow, file.parent)
         expect = update.expect(value.get("expect") or {})
@@ -141,7 +141,7 @@ class _Update:
         try:
             return field_texts(expected, found.body, self._catalogue)
         except Problem as problem:
-            raise Problem(f"{expected.place}: fields cannot be updated: {problem}") from problem
+            raise InvalidInput(f"{expected.place}: fields cannot be updated: {problem}") from problem
 
 
 def _with_status(item: dict[str, Any], response: Respond) -> dict[str, Any]:

@@ -1,9 +1,8 @@
 """The message tree: what a message looks like to a flow, whatever its format."""
 
-from heliograph.flow.tree.dumping import dump
 from heliograph.flow.tree.element import Element, Value
 from heliograph.flow.tree.element_types import NAME_VALUE
 from heliograph.flow.tree.index import Step
 from heliograph.flow.tree.part import Format, Part, Text
 
-__all__ = ["NAME_VALUE", "Element", "Format", "Part", "Step", "Text", "Value", "dump"]
+__all__ = ["NAME_VALUE", "Element", "Format", "Part", "Step", "Text", "Value"]

@@ -19,8 +19,7 @@ from heliograph.amqp import (
     Sender,
     Target,
 )
-from heliograph.amqp.messages import Data, Message, decode_message, encode_message, with_header
-from heliograph.amqp.messages.peek import peek as glance
+from heliograph.amqp.messages import Data, Message, decode_message, encode_message, peek, with_header
 
 _RUN, _RUNS, _ROUNDS = 500, 40, 7
 _READ = 65536  # what one read of a socket brings at most
@@ -153,7 +152,7 @@ def messages() -> None:
     works: dict[str, Callable[[], object]] = {
         "encode_message": lambda: encode_message(message),
         "decode_message": lambda: decode_message(payload),
-        "glance": lambda: glance(payload),
+        "peek": lambda: peek(payload),
         "with_header": lambda: with_header(payload, delivery_count=1),
     }
     for _ in range(_ROUNDS):

@@ -12,7 +12,7 @@ MOST_SHARE = 0.01
 
 
 class Value(NamedTuple):
-    """One value that a probe has read; see `docs/guides/lab.md` for sources and metrics."""
+    """One value that a probe has read; see `docs/reference/lab-data.md` for sources and metrics."""
 
     source: str
     name: str

@@ -1,4 +1,4 @@
-"""The tables of a run, column by column (`docs/lab.md` says what they mean), and its manifest as an object."""
+"""The tables of a run, column by column (docs/reference/lab-data.md), and its manifest as an object."""
 
 import secrets
 from dataclasses import dataclass

@@ -2,7 +2,7 @@
 
 A log that is written beforehand has as many messages in a record as is wanted. How many messages of a turn a server
 puts into one record depends on its clients and on the machine; servers of the first release had a record for each
-message with another topic than the one before. `docs/log-format.md` describes the format.
+message with another topic than the one before. `docs/reference/log-format.md` describes the format.
 """
 
 import json

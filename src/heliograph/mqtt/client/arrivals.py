@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 from heliograph.mqtt.client.events import NO_IDS, Event, Messages, Repeated
 from heliograph.mqtt.errors import MalformedPacket, ProtocolError
-from heliograph.mqtt.framing import decode_varint
-from heliograph.mqtt.packet_types import PacketType
+from heliograph.mqtt.framing import PacketType, decode_varint
 from heliograph.mqtt.properties import Properties, decode_properties, encode_properties
 from heliograph.mqtt.reasons import Reason
 from heliograph.mqtt.runs import Ids, ids_of, run_length

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from heliograph.errors import Problem
+from heliograph.errors import InvalidInput
+from heliograph.mqtt.errors import ServerLimit
 from heliograph.mqtt.framing import VARINT_MAX, encode_varint
 from heliograph.mqtt.primitives import pack_string
 from heliograph.mqtt.properties import Properties, encode_properties
@@ -25,15 +26,15 @@ class Publishing:
         self._aliases: dict[str, int] = {}
 
     def check(self, topic: str, payloads: Sequence[bytes], qos: int, properties: Properties) -> None:
-        """Problem if the server does not take packets as large as these."""
+        """Raise ServerLimit if the server does not take packets as large as these."""
         if self._most_aliases and "topic_alias" in properties:
-            raise Problem("a topic alias in the properties of a message, but the session uses aliases by itself")
+            raise InvalidInput("a topic alias in the properties of a message, but the session uses aliases by itself")
         size = 2 + len(topic.encode()) + max(map(len, payloads)) + (2 if qos else 0)
         if self._version == 5:
             size += len(encode_properties(properties)) + (_ALIAS_SIZE + 1 if self._most_aliases else 0)
         if size > VARINT_MAX or size + 1 + len(encode_varint(size)) > self._largest:
             text = f"a message to '{topic}' takes more than {size} bytes"
-            raise Problem(f"{text}; the server takes packets of {self._largest} bytes")
+            raise ServerLimit(f"{text}; the server takes packets of {self._largest} bytes")
 
     def write(
         self, first: int, topic: str, payloads: Sequence[bytes], properties: Properties, identifier: int

@@ -6,6 +6,7 @@ from typing import Final
 
 from heliograph.common.pieces import Pieces
 from heliograph.errors import Problem
+from heliograph.mqtt import packets
 from heliograph.mqtt.client.arrivals import Arrivals
 from heliograph.mqtt.client.events import (
     Acknowledged,
@@ -24,27 +25,9 @@ from heliograph.mqtt.client.keep_alive import KeepAlive
 from heliograph.mqtt.client.publishing import LARGEST, PUBLISH, Publishing
 from heliograph.mqtt.decoding import decode
 from heliograph.mqtt.encoding import encode
-from heliograph.mqtt.errors import ProtocolError
-from heliograph.mqtt.framing import packet_bounds
-from heliograph.mqtt.packets import (
-    Auth,
-    ConnAck,
-    Connect,
-    Disconnect,
-    Packet,
-    PacketType,
-    PingReq,
-    PingResp,
-    PubAck,
-    PubComp,
-    PubRec,
-    PubRel,
-    SubAck,
-    Subscribe,
-    Subscription,
-    UnsubAck,
-    Unsubscribe,
-)
+from heliograph.mqtt.errors import NoIdentifierLeft, NotConnected, ProtocolError, ServerLimit
+from heliograph.mqtt.framing import PacketType, packet_bounds
+from heliograph.mqtt.packets import ConnAck, Connect, Packet, Subscription
 from heliograph.mqtt.properties import Properties
 from heliograph.mqtt.reasons import Reason, reason_of_connack_v3
 from heliograph.mqtt.runs import LAST_ID, PUBACKS, PUBCOMPS, PUBRECS, PUBRELS, Ids, ack_run, acks_for, read_ack_run
@@ -109,16 +92,18 @@ class ClientSession:
     def disconnect(self, reason: int = Reason.NORMAL_DISCONNECTION, properties: Properties | None = None) -> None:
         """End the connection: write what is in the output, then close the network connection."""
         if not self._over:
-            self.output.append(encode(Disconnect(reason, properties or Properties()), self._connect.version))
+            self.output.append(encode(packets.Disconnect(reason, properties or Properties()), self._connect.version))
             self._end()
 
     def authenticate(self, data: bytes, *, again: bool = False) -> None:
         """Answer the server's AUTH, or with `again` begin to authenticate anew while connected."""
         method = self._connect.properties.get("authentication_method")
         if method is None or self._over or (again and not self.connected):
-            raise Problem("there is nothing to authenticate: no connection, or no authentication method in CONNECT")
+            raise NotConnected(
+                "there is nothing to authenticate: no connection, or no authentication method in CONNECT"
+            )
         reason = Reason.REAUTHENTICATE if again else Reason.CONTINUE_AUTHENTICATION
-        self._write(Auth(reason, Properties(authentication_method=method, authentication_data=data)))
+        self._write(packets.Auth(reason, Properties(authentication_method=method, authentication_data=data)))
 
     def take_output(self) -> bytes:
         """What is to be written now."""
@@ -142,7 +127,7 @@ class ClientSession:
             return [Failed(Reason.KEEP_ALIVE_TIMEOUT, text)], inf
         if now >= keep_alive.due:
             keep_alive.asked(now)
-            self.output.append(encode(PingReq(), self._connect.version))
+            self.output.append(encode(packets.PingReq(), self._connect.version))
         return [], min(keep_alive.due, keep_alive.silent)
 
     # Requests
@@ -150,21 +135,21 @@ class ClientSession:
     def subscribe(self, subscriptions: Sequence[Subscription], properties: Properties | None = None) -> int:
         """Subscribe; the packet identifier that `SubAck` will have."""
         identifier = self._new_request()
-        self._write(Subscribe(identifier, tuple(subscriptions), properties or Properties()))
+        self._write(packets.Subscribe(identifier, tuple(subscriptions), properties or Properties()))
         return identifier
 
     def unsubscribe(self, filters: Sequence[str], properties: Properties | None = None) -> int:
         """Unsubscribe; the packet identifier that `UnsubAck` will have."""
         identifier = self._new_request()
-        self._write(Unsubscribe(identifier, tuple(filters), properties or Properties()))
+        self._write(packets.Unsubscribe(identifier, tuple(filters), properties or Properties()))
         return identifier
 
     def _new_request(self) -> int:
         if not self.connected:
-            raise Problem("there is no connection to a server")
+            raise NotConnected("there is no connection to a server")
         identifier = self._in_flight.ask()
         if identifier is None:
-            raise Problem("all packet identifiers are in flight")
+            raise NoIdentifierLeft("all packet identifiers are in flight")
         return identifier
 
     # Publishing
@@ -191,7 +176,7 @@ class ClientSession:
         """Publish the first of these messages: as many as can be in flight, or all if their QoS is 0.
 
         The answer has the numbers of those that were taken (QoS 0: only its length says something). Without a
-        connection none are. Problem or ProtocolError, before anything is taken, if the server cannot take them.
+        connection none are. ServerLimit or ProtocolError, before anything is taken, if the server cannot take them.
         """
         check_topic_name(topic)
         if not self.connected:
@@ -214,9 +199,9 @@ class ClientSession:
     def _check(self, topic: str, payloads: Sequence[bytes], qos: int, retain: bool, properties: Properties) -> None:
         told = self._connack.properties
         if qos > told.get("maximum_qos", 2):
-            raise Problem(f"the server takes messages of QoS {told['maximum_qos']} at most, not of QoS {qos}")
+            raise ServerLimit(f"the server takes messages of QoS {told['maximum_qos']} at most, not of QoS {qos}")
         if retain and not told.get("retain_available", 1):
-            raise Problem("the server does not retain messages")
+            raise ServerLimit("the server does not retain messages")
         self._publishing.check(topic, payloads, qos, properties)
 
     def _publish_again(self, events: list[Event]) -> None:
@@ -334,23 +319,23 @@ class ClientSession:
 
     def _take(self, packet: Packet, events: list[Event]) -> None:
         match packet:
-            case PubAck() | PubRec() | PubRel() | PubComp():
+            case packets.PubAck() | packets.PubRec() | packets.PubRel() | packets.PubComp():
                 kind = _KINDS[type(packet)]
                 self._acknowledged(kind, packet.packet_id, 1, packet.reason, packet.properties, events)
-            case SubAck() | UnsubAck():
+            case packets.SubAck() | packets.UnsubAck():
                 if self._in_flight.answered(packet.packet_id):
                     events.append(packet)
-            case PingResp():
+            case packets.PingResp():
                 pass
             case ConnAck():
                 self._admitted(packet, events)
-            case Auth():
+            case packets.Auth():
                 if packet.properties.get("authentication_method") != self._authentication_method:
                     raise ProtocolError(
                         Reason.PROTOCOL_ERROR, "the server sent AUTH with another method than CONNECT's"
                     )
                 events.append(packet)
-            case Disconnect():
+            case packets.Disconnect():
                 self._end()
                 events.append(Disconnected(Reason(packet.reason), packet.properties))
             case _:
@@ -423,12 +408,17 @@ class ClientSession:
         data = encode(packet, self._connect.version)
         largest = self._connack.properties.get("maximum_packet_size", LARGEST)
         if len(data) > largest and self.connected:
-            raise Problem(f"{type(packet).__name__.upper()} has {len(data)} bytes; the server takes {largest}")
+            raise ServerLimit(f"{type(packet).__name__.upper()} has {len(data)} bytes; the server takes {largest}")
         self._keep_alive.sent(self._now)
         self.output.append(data)
 
 
-_KINDS: Final[dict[type, int]] = {PubAck: _PUBACK, PubRec: _PUBREC, PubRel: _PUBREL, PubComp: _PUBCOMP}
+_KINDS: Final[dict[type, int]] = {
+    packets.PubAck: _PUBACK,
+    packets.PubRec: _PUBREC,
+    packets.PubRel: _PUBREL,
+    packets.PubComp: _PUBCOMP,
+}
 
 
 def _bounds(data: bytes, at: int, size: int, largest: int, version: int) -> tuple[int, int]:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from heliograph.flow.engine import DeadLetter, Effect, Publish, Put, WriteFile
 from heliograph.flow.formats import Envelope
 from heliograph.flow.inline import carried_properties, is_text
-from heliograph.mapping import amqp_identifier, text_of
+from heliograph.mapping import identifier_from_envelope, identifier_to_text
 
 QUEUE, TOPIC, FILE, DEAD_LETTER = "queue", "topic", "file", "dead-letter"
 END = "end"
@@ -127,7 +127,7 @@ def _readable(effect: Effect) -> tuple[Any, ...]:
         envelope.correlation_id or None,
         envelope.reply_to or None,
         carried_properties(envelope, text=text),
-        text_of(amqp_identifier(message_id)) if message_id else None,
+        identifier_to_text(identifier_from_envelope(message_id)) if message_id else None,
         envelope.persistent,
         envelope.priority,
         None if envelope.expiry < 0 else envelope.expiry * 100,

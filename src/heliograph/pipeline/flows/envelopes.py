@@ -18,36 +18,37 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from heliograph.amqp.messages import DEFAULT_PRIORITY, SEQUENCE_START, VALUE_START, sections
+from heliograph.amqp.messages import sections
 from heliograph.client import MessageFormat
 from heliograph.flow.formats import Envelope
 from heliograph.flow.inline import (
-    DATAGRAM,
+    DATAGRAM_MESSAGE,
     DEFAULT_CCSID,
     DEFAULT_ENCODING,
-    OURS,
-    REQUEST,
-    TEXT,
+    MQMD_PROPERTIES,
+    MQSTR,
+    REQUEST_MESSAGE,
     ServerEnvelope,
     take_header,
 )
 from heliograph.mapping import (
-    CONTENT_TYPE,
-    ENCODED,
-    FIELDS,
-    PREFIX,
-    PRIORITY,
+    AMQP_FIELD_PREFIX,
+    CONTENT_TYPE_PROPERTY,
+    ENCODED_CONTENT_TYPE,
+    FIELD_READERS,
+    PRIORITY_PROPERTY,
     QUEUE_PREFIX,
-    REPLY_TO,
+    REPLY_TO_PROPERTY,
     TOPIC_PREFIX,
-    identifier_bytes,
-    identifier_in,
-    identifier_of,
+    identifier_from_correlation_data,
+    identifier_from_text,
+    identifier_to_envelope,
     is_utf8,
     read_priority,
 )
 
-_SECTIONS = (SEQUENCE_START, VALUE_START)
+_DEFAULT_PRIORITY = sections.DEFAULT_PRIORITY
+_SECTIONS = (sections.SEQUENCE_START, sections.VALUE_START)
 """How the payload begins that is an encoded body."""
 _NOTHING: Mapping[str, Any] = {}
 
@@ -138,16 +139,16 @@ def _envelope(
     # By position: half the time of a call with names.
     envelope = Envelope(
         payload or b"",
-        TEXT if text and payload is not None and is_utf8(payload) else "",
+        MQSTR if text and payload is not None and is_utf8(payload) else "",
         DEFAULT_CCSID,
         DEFAULT_ENCODING,
-        b"" if message_id is None or message_id == place else identifier_bytes(identifier_of(message_id)),
-        identifier_bytes(identifier_in(correlation)) if correlation else b"",
+        b"" if message_id is None or message_id == place else identifier_to_envelope(identifier_from_text(message_id)),
+        identifier_to_envelope(identifier_from_correlation_data(correlation)) if correlation else b"",
         _reply_to(reply_to) if reply_to else "",
         bool(qos),
-        DEFAULT_PRIORITY,
+        _DEFAULT_PRIORITY,
         -1 if expiry is None else expiry // 100,
-        REQUEST if reply_to else DATAGRAM,
+        REQUEST_MESSAGE if reply_to else DATAGRAM_MESSAGE,
         "",
         timestamp / 1_000_000 if timestamp else 0.0,
         0,
@@ -159,7 +160,7 @@ def _envelope(
         _NOTHING,
         place.encode(),
     )
-    if content_type == ENCODED:
+    if content_type == ENCODED_CONTENT_TYPE:
         _take_encoded(envelope)
     return envelope
 
@@ -179,7 +180,7 @@ def _take_encoded(envelope: Envelope) -> None:
     except MessageFormat:
         return
     properties = dict(envelope.properties)
-    content_type = properties.pop(CONTENT_TYPE, "")
+    content_type = properties.pop(CONTENT_TYPE_PROPERTY, "")
     envelope.content_type = content_type if content_type.isascii() else ""
     envelope.properties = properties
 
@@ -191,27 +192,27 @@ def _has_fields(batch: pa.RecordBatch) -> bool:
     column = batch.column("properties")
     first, last = column.offsets[0].as_py(), column.offsets[-1].as_py()
     names = pc.unique(column.keys[first:last]).to_pylist()
-    return any(name.startswith(PREFIX) or name in OURS for name in names)
+    return any(name.startswith(AMQP_FIELD_PREFIX) or name in MQMD_PROPERTIES for name in names)
 
 
 def _take_properties(envelope: Envelope) -> None:
     """Put user properties that stand for fields where they belong."""
     properties = envelope.properties
-    if any(name.startswith(PREFIX) for name in properties):
+    if any(name.startswith(AMQP_FIELD_PREFIX) for name in properties):
         left = dict(envelope.properties)
         for name, text in properties.items():
             try:
-                if name.startswith(PREFIX) and _take_field(envelope, name, text):
+                if name.startswith(AMQP_FIELD_PREFIX) and _take_field(envelope, name, text):
                     del left[name]
             except ValueError:  # it is not written as it would be for the field, so it is the application's own
                 continue
         envelope.properties = left
-    if not OURS.isdisjoint(properties):
+    if not MQMD_PROPERTIES.isdisjoint(properties):
         take_header(envelope)
 
 
 def _take_message_id(envelope: Envelope, message_id: Any) -> None:
-    envelope.message_id = identifier_bytes(message_id)
+    envelope.message_id = identifier_to_envelope(message_id)
 
 
 def _take_created(envelope: Envelope, created: int) -> None:
@@ -237,18 +238,18 @@ _SETTERS: Mapping[int, Callable[[Envelope, Any], None]] = {
 
 def _take_field(envelope: Envelope, name: str, text: str) -> bool:
     """Put a user property where it belongs; False if it is the application's own, ValueError if its text is."""
-    if name == PRIORITY:
+    if name == PRIORITY_PROPERTY:
         envelope.priority = int(read_priority(text))
         return True
-    if name == REPLY_TO:
+    if name == REPLY_TO_PROPERTY:
         if envelope.reply_to:  # MQTT's own comes first
             return False
         envelope.reply_to = text.removeprefix(QUEUE_PREFIX)
-        envelope.message_type = REQUEST if envelope.reply_to else DATAGRAM
+        envelope.message_type = REQUEST_MESSAGE if envelope.reply_to else DATAGRAM_MESSAGE
         return True
-    if name not in FIELDS:
+    if name not in FIELD_READERS:
         return False
-    position, read = FIELDS[name]
+    position, read = FIELD_READERS[name]
     value = read(text)
     if position in _SETTERS:
         _SETTERS[position](envelope, value)

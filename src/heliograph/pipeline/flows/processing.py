@@ -34,10 +34,11 @@ from heliograph.flow.engine import (
     compile_flow,
     tune_garbage_collection,
 )
+from heliograph.flow.errors import DatabaseError
 from heliograph.flow.formats import Envelope
 from heliograph.flow.hosting import SPARK, Step, Waiting, is_new, unreachable, with_dead_letters
 from heliograph.flow.inline import TraceWriter, read_flow_settings
-from heliograph.flow.language import DatabaseError, SharedVariables
+from heliograph.flow.language import SharedVariables
 from heliograph.pipeline.flows.aggregation.recording import RecordingStore
 from heliograph.pipeline.flows.deploying import written_sources
 from heliograph.pipeline.flows.envelopes import envelopes_of

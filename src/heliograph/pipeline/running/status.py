@@ -1,6 +1,6 @@
 """How a pipeline is doing: a small JSON file in its folder, written whenever something has changed.
 
-The server reads it (`server/http/pipeline_figures.py`), so its keys are an interface.
+The server reads it (`server/processes/pipeline_folder.py`), so its keys are an interface.
 """
 
 import json

@@ -9,13 +9,13 @@ from heliograph.amqp.messages import (
     DEAD_LETTER_QUEUE,
     DEAD_LETTER_REASON,
     DEAD_LETTER_TIME,
-    DEFAULT_PRIORITY,
-    RETAIN,
-    Template,
+    MQTT_RETAIN,
+    MessageTemplate,
+    sections,
 )
 from heliograph.client import Queue, Topic
 from heliograph.errors import Problem
-from heliograph.mapping import QUEUE_PREFIX, TOPIC_PREFIX, identifier_in, is_durable
+from heliograph.mapping import QUEUE_PREFIX, TOPIC_PREFIX, identifier_from_correlation_data, is_durable
 from heliograph.pipeline.sink.options import SinkOptions
 
 Values = Mapping[str, Any]
@@ -30,7 +30,7 @@ _REASONS = {
 }
 
 
-def template_of(values: Values, options: SinkOptions, now: int) -> Template:
+def template_of(values: Values, options: SinkOptions, now: int) -> MessageTemplate:
     """What the messages of all rows with these values have in common; a `Problem` if they cannot be messages."""
     to = _address(values, options)
     to_topic = to.startswith(TOPIC_PREFIX)
@@ -38,12 +38,12 @@ def template_of(values: Values, options: SinkOptions, now: int) -> Template:
     if reply_to is not None and "://" not in reply_to:
         reply_to = (TOPIC_PREFIX if to_topic else QUEUE_PREFIX) + reply_to
     expiry = values.get("expiry")
-    return Template(
+    return MessageTemplate(
         to=to,
         to_kind=(Topic if to_topic else Queue).jms_type,
         text=bool(values.get("text")),
         persistent=_persistent(values),
-        priority=_number(values, "priority", DEFAULT_PRIORITY, 9),
+        priority=_number(values, "priority", sections.DEFAULT_PRIORITY, 9),
         ttl=None if expiry is None or expiry < 0 else max(1, expiry),
         properties=values.get("properties"),
         annotations=_annotations(values, now),
@@ -97,11 +97,11 @@ def _number(values: Values, name: str, default: int, most: int) -> int:
 def _correlation(value: bytes | str | None) -> Any:
     if not value:
         return None
-    return identifier_in(value.encode() if isinstance(value, str) else value)
+    return identifier_from_correlation_data(value.encode() if isinstance(value, str) else value)
 
 
 def _annotations(values: Values, now: int) -> dict[str, Any]:
-    annotations: dict[str, Any] = {RETAIN: True} if values.get("retain") else {}
+    annotations: dict[str, Any] = {MQTT_RETAIN: True} if values.get("retain") else {}
     if values.get("kind") == "dead-letter":
         annotations |= {DEAD_LETTER_TIME: now}
         annotations |= {key: values[name] for name, key in _REASONS.items() if values.get(name) is not None}

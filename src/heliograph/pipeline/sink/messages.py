@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from heliograph.amqp.messages import Template
+from heliograph.amqp.messages import MessageTemplate
 from heliograph.errors import Problem
-from heliograph.mapping import TOPIC_PREFIX, identifier_of
+from heliograph.mapping import TOPIC_PREFIX, identifier_from_text
 from heliograph.pipeline.sink.heads import Values, template_of
 from heliograph.pipeline.sink.options import SinkOptions
 
@@ -75,7 +75,7 @@ class Messages:
         if different:
             keys = zip(*(head.numbers for head in different), strict=True)
         names = [None] * count if ids is None else ids.to_pylist()
-        templates: dict[tuple[int, ...], Template] = {}
+        templates: dict[tuple[int, ...], MessageTemplate] = {}
         filled = []
         prefix = self._prefix
         for row, (key, name, body) in enumerate(zip(keys, names, bodies, strict=True), first):
@@ -84,13 +84,13 @@ class Messages:
                 values = {head.name: head.values[number] for head, number in zip(different, key, strict=True)}
                 template = templates[key] = self._template({**common, **values}, row, now)
             if name is not None:
-                message_id: Any = identifier_of(name)
+                message_id: Any = identifier_from_text(name)
             else:
                 message_id = None if _without_id(template) else prefix + str(row)
             filled.append(template.fill(message_id, body))
         return filled
 
-    def _template(self, values: Values, row: int, now: int) -> Template:
+    def _template(self, values: Values, row: int, now: int) -> MessageTemplate:
         try:
             return template_of(values, self._options, now)
         except Problem as problem:
@@ -107,7 +107,7 @@ class Messages:
                     ) from None
 
 
-def _without_id(template: Template) -> bool:
+def _without_id(template: MessageTemplate) -> bool:
     """Topics take messages that differ in nothing but their bodies as one, at a tenth of the cost."""
     return template.to.startswith(TOPIC_PREFIX)
 

@@ -7,9 +7,8 @@ properties then, under names that begin with "amqp.".
 from functools import lru_cache
 from typing import NamedTuple
 
-from heliograph.mapping import MESSAGE_ID, QUEUE_PREFIX, REPLY_TO
-from heliograph.mqtt import decode_properties, encode_varint
-from heliograph.mqtt.packet_types import PacketType
+from heliograph.mapping import MESSAGE_ID_PROPERTY, QUEUE_PREFIX, REPLY_TO_PROPERTY
+from heliograph.mqtt import PacketType, decode_properties, encode_varint
 
 
 class MessageProperties(NamedTuple):
@@ -36,7 +35,7 @@ def message_properties(encoded: bytes) -> MessageProperties:
     users: dict[str, str] = {}
     for name, value in found.get("user_property", ()):
         users.setdefault(name, value)
-    message_id, reply_to = users.pop(MESSAGE_ID, None), users.pop(REPLY_TO, None)
+    message_id, reply_to = users.pop(MESSAGE_ID_PROPERTY, None), users.pop(REPLY_TO_PROPERTY, None)
     # Where answers go if that is not a topic, as in queue://answers; without a prefix it is a queue, too.
     if reply_to and "://" not in reply_to:
         reply_to = QUEUE_PREFIX + reply_to

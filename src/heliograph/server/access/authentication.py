@@ -4,14 +4,14 @@ import asyncio
 import logging
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from typing import Protocol
 
 from heliograph.broker import Outlet, Verdict
 from heliograph.mqtt import Reason
 from heliograph.server.access.logins import Login, Turns, address_group
 from heliograph.server.access.passwords import PasswordChecker
 from heliograph.server.config.loading import Config
-from heliograph.server.config.tables import ListenerConfig
-from heliograph.server.network.writing import NetworkOutlet, Writer
+from heliograph.server.config.schema import ListenerConfig
 
 log = logging.getLogger(__name__)
 
@@ -19,13 +19,26 @@ _CHECKED_AT_ONCE = 2
 _SUCCESS = Reason.SUCCESS  # looking it up in its enumeration takes as long as the rest of letting a client in
 
 
+class Connections(Protocol):
+    """What checking passwords needs of the network."""
+
+    def address_of(self, outlet: Outlet) -> str:
+        """The address of a client, as text."""
+
+    def is_open(self, outlet: Outlet) -> bool:
+        """Whether the connection of a client is still there."""
+
+    def soon(self) -> None:
+        """Write to clients before the event loop waits again: there may be answers for them."""
+
+
 class Credentials:
     """The password file in force, and the threads that check passwords against it, a few at a time and in turns."""
 
-    def __init__(self, config: Config, writer: Writer) -> None:
+    def __init__(self, config: Config, connections: Connections) -> None:
         self.checker = PasswordChecker(config.access.password_file)
         self.has_passwords = config.access.password_file is not None
-        self._writer = writer
+        self._connections = connections
         self._threads = ThreadPoolExecutor(max_workers=_CHECKED_AT_ONCE, thread_name_prefix="password")
         self._turns = Turns()
         self._in_hand = 0
@@ -38,13 +51,12 @@ class Credentials:
 
     def check(self, outlet: Outlet, name: str, password: bytes, verdict: Verdict) -> None:
         """Give the verdict on a name and password: at once if it is known, else when a thread has found out."""
-        assert isinstance(outlet, NetworkOutlet)
         known = self.checker.known(name, password)
         if known is not None:
             _tell(verdict, name, right=known)
             return
-        address = address_group(outlet.peer())
-        refused = self._turns.add(Login(address, name, password, verdict, lambda: outlet in self._writer.outlets))
+        address = address_group(self._connections.address_of(outlet))
+        refused = self._turns.add(Login(address, name, password, verdict, lambda: self._connections.is_open(outlet)))
         if refused is not None:
             refused.verdict(Reason.SERVER_BUSY, "too many logins at once", None)
         self._go_on()
@@ -68,7 +80,7 @@ class Credentials:
             future.add_done_callback(partial(self._checked, login))
         if self._in_hand < _CHECKED_AT_ONCE and (turn := self._turns.next_turn()) is not None:
             self._next_turn = loop.call_at(turn, self._go_on)
-        self._writer.soon()
+        self._connections.soon()
 
     def _checked(self, login: Login, done: "asyncio.Future[bool]") -> None:
         self._in_hand -= 1

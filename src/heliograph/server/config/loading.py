@@ -9,9 +9,8 @@ from heliograph.broker import DEAD_LETTER_QUEUE, Limits, StreamOptions
 from heliograph.errors import Problem
 from heliograph.objects import About, Effect, TableReader, parse
 from heliograph.objects.differences import differences
-from heliograph.server.config import pipeline_rules, queue_rules
-from heliograph.server.config import rules as config_rules
-from heliograph.server.config.tables import (
+from heliograph.server.config import rules
+from heliograph.server.config.schema import (
     AccessConfig,
     HttpConfig,
     ListenerConfig,
@@ -26,7 +25,6 @@ from heliograph.server.config.tables import (
     StorageConfig,
     SysTopicsConfig,
 )
-from heliograph.server.failover import failover_mistakes
 
 T = TypeVar("T")
 
@@ -127,7 +125,7 @@ def load(path: Path | None) -> Config:
     if mistakes:
         raise Problem("\n".join(f"{path}: {mistake}" for mistake in mistakes))
     config = Config(**found, source=path)
-    return replace(config, warnings=tuple(config_rules.http_warnings(config.http)))
+    return replace(config, warnings=tuple(rules.http_warnings(config.http)))
 
 
 def _with_sockets_beside(path: Path, listeners: Any) -> Any:
@@ -178,36 +176,34 @@ def _broken_rules(found: dict[str, Any]) -> Iterator[str]:
     sound = _numbered("listener", listeners)
     yield from _listener_mistakes(sound, access)
     if http:
-        yield from config_rules.http_mistakes(http, "http")
+        yield from rules.http_mistakes(http, "http")
     if (storage := found.get("storage")) and not storage.directory:
         yield "storage.directory: expected the path of a folder, found none"
     if server := found.get("server"):
-        yield from failover_mistakes(server.failover)
+        yield from rules.failover_mistakes(server.failover)
     limits = found.get("limits", Limits()) or Limits()
-    yield from config_rules.stream_mistakes(_numbered("stream", found.get("streams")), limits.topic_levels)
+    yield from rules.stream_mistakes(_numbered("stream", found.get("streams")), limits.topic_levels)
     queues = found.get("queues", QueuesConfig())
     dead_letters = (queues and queues.dead_letter_queue) or DEAD_LETTER_QUEUE
-    yield from queue_rules.pattern_mistakes(queues.create if queues else ())
+    yield from rules.pattern_mistakes(queues.create if queues else ())
     declared = found.get("declared_queues") or ()
-    yield from queue_rules.queue_mistakes(
+    yield from rules.queue_mistakes(
         _numbered("queue", declared), dead_letters, limits.topic_levels, all_known=None not in declared
     )
     managers = _numbered("queue_manager", found.get("queue_managers"))
-    yield from queue_rules.manager_mistakes(managers, storage.directory if storage else "")
+    yield from rules.manager_mistakes(managers, storage.directory if storage else "")
     has_pages = http.enabled if http else True
     pipelines = _numbered("pipeline", found.get("pipelines"))
-    yield from pipeline_rules.pipeline_mistakes(pipelines, has_pages=has_pages)
+    yield from rules.pipeline_mistakes(pipelines, has_pages=has_pages)
     pages = {"http": http} if http else {}
     for where, manager in managers.items():
         own = _numbered(f"{where}.listener", manager.listeners)
         yield from _listener_mistakes(own, access)
-        yield from config_rules.http_mistakes(manager.http, f"{where}.http")
-        yield from queue_rules.queue_mistakes(
-            _numbered(f"{where}.queue", manager.queues), dead_letters, limits.topic_levels
-        )
+        yield from rules.http_mistakes(manager.http, f"{where}.http")
+        yield from rules.queue_mistakes(_numbered(f"{where}.queue", manager.queues), dead_letters, limits.topic_levels)
         sound |= own
         pages[f"{where}.http"] = manager.http
-    yield from config_rules.shared_address_mistakes(sound, pages)
+    yield from rules.shared_address_mistakes(sound, pages)
 
 
 def _numbered(key: str, tables: Sequence[T | None] | None) -> dict[str, T]:
@@ -217,10 +213,10 @@ def _numbered(key: str, tables: Sequence[T | None] | None) -> dict[str, T]:
 
 def _listener_mistakes(listeners: Mapping[str, ListenerConfig], access: AccessConfig | None) -> Iterator[str]:
     for where, listener in listeners.items():
-        mistakes = list(config_rules.listener_mistakes(listener, where))
+        mistakes = list(rules.listener_mistakes(listener, where))
         yield from mistakes
         if access and not mistakes:
-            yield from config_rules.admission_mistakes(listener, access, where)
+            yield from rules.admission_mistakes(listener, access, where)
 
 
 def of_queue_manager(config: Config, name: str) -> Config:
@@ -242,7 +238,7 @@ def of_queue_manager(config: Config, name: str) -> Config:
         queue_managers=(),
         pipelines=(),
         http=manager.http,
-        warnings=tuple(config_rules.http_warnings(manager.http)),
+        warnings=tuple(rules.http_warnings(manager.http)),
     )
 
 

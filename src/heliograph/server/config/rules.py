@@ -1,13 +1,55 @@
-"""Rules that tie several keys of the configuration together. Each yields mistakes as `key: what is wrong`."""
+"""Rules of the configuration that span several attributes or objects. Each finds mistakes, as texts for its user."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
+from pathlib import Path
+from urllib.parse import urlsplit
 
-from heliograph.broker import StreamOptions, filter_mistake, plain_name_mistake
+from heliograph.broker import (
+    DEAD_LETTER_QUEUE,
+    TEMPORARY_MODEL,
+    Elsewhere,
+    QueueKind,
+    StreamOptions,
+    filter_mistake,
+    plain_name_mistake,
+)
+from heliograph.errors import Problem
 from heliograph.objects import value_text
-from heliograph.server.config.tables import AccessConfig, ClientCertificates, HttpConfig, ListenerConfig, ListenerKind
-from heliograph.server.http.host_names import is_origin
-from heliograph.server.network.addresses import EVERY_INTERFACE, address_text, is_host, is_loopback
+from heliograph.server.config.schema import (
+    AccessConfig,
+    ClientCertificates,
+    HttpConfig,
+    ListenerConfig,
+    ListenerKind,
+    PipelineConfig,
+    QueueConfig,
+    QueueManagerConfig,
+)
+from heliograph.server.hosts import EVERY_INTERFACE, address_text, is_host, is_loopback, is_origin
+
+_PORTS = {"amqp": 5672, "amqps": 5671}
+
+
+def elsewhere(url: str) -> Elsewhere:
+    """The server that a URL names; a Problem if it names none."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host = port = None
+    if not host or parts.scheme not in _PORTS or parts.path.strip("/") or parts.username is not None:
+        raise Problem(f"expected amqp://HOST:PORT or amqps://HOST:PORT, found {value_text(url)}")
+    return Elsewhere(host, _PORTS[parts.scheme] if port is None else port, parts.scheme)
+
+
+def failover_mistakes(urls: Sequence[str]) -> Iterator[str]:
+    """What is wrong with the servers to go to."""
+    for number, url in enumerate(urls, 1):
+        try:
+            elsewhere(url)
+        except Problem as problem:
+            yield f"server.failover[{number}]: {problem}"
 
 
 def listener_mistakes(listener: ListenerConfig, where: str) -> Iterator[str]:
@@ -147,3 +189,110 @@ def http_warnings(http: HttpConfig) -> Iterator[str]:
         )
         if http.make_streams:
             yield "http.make_streams: and they can make streams, each of which costs disk, and delete them"
+
+
+def pattern_mistakes(patterns: Sequence[str]) -> Iterator[str]:
+    """What is wrong with the names of queues that clients may have made."""
+    for number, pattern in enumerate(patterns, 1):
+        if not pattern or pattern.startswith("$"):
+            key = f"queues.create[{number}]"
+            yield f'{key}: expected the names of queues, as in "dev.*", found {value_text(pattern)}'
+
+
+def queue_mistakes(
+    queues: Mapping[str, QueueConfig], dead_letters: str, most_levels: int, *, all_known: bool = True
+) -> Iterator[str]:
+    """What is wrong with queues, by their place in the file; `all_known`: whether no other has mistakes of its own."""
+    places: dict[str, str] = {}
+    kinds = {DEAD_LETTER_QUEUE: QueueKind.LOCAL, dead_letters: QueueKind.LOCAL, TEMPORARY_MODEL: QueueKind.MODEL}
+    for where, queue in queues.items():
+        if queue.name in places:
+            yield f"{where}.name: expected a name of its own, found {queue.name}, as in {places[queue.name]}"
+        places.setdefault(queue.name, where)
+        kinds[queue.name] = queue.kind
+    for where, queue in queues.items():
+        mistakes = list(_own_mistakes(queue, where))
+        yield from mistakes
+        if not mistakes and all_known:
+            yield from _other_mistakes(queue, where, kinds)
+        for number, topic_filter in enumerate(queue.topics, 1):
+            yield from filter_mistakes(topic_filter, f"{where}.topics[{number}]", most_levels)
+
+
+def _own_mistakes(queue: QueueConfig, where: str) -> Iterator[str]:
+    if queue.kind is not QueueKind.LOCAL and queue.topics:
+        yield f"{where}.topics: expected none, because only a local queue has messages, and this is {_article(queue)}"
+    if queue.kind is QueueKind.LOCAL and queue.temporary:
+        yield f"{where}.temporary: expected false, because a queue of the configuration stays, found true"
+    if queue.name.startswith("$"):
+        yield f'{where}.name: expected a name that does not begin with "$", found {value_text(queue.name)}'
+
+
+def _article(queue: QueueConfig) -> str:
+    return "an alias" if queue.kind is QueueKind.ALIAS else "a model"
+
+
+def _other_mistakes(queue: QueueConfig, where: str, kinds: Mapping[str, QueueKind]) -> Iterator[str]:
+    """What is wrong with the queues that a queue names."""
+    for key in ("target", "backout_queue", "dead_letter_queue"):
+        name = getattr(queue, key)
+        if not name:
+            continue
+        kind = kinds.get(name)
+        if kind is None:
+            yield f"{where}.{key}: expected the name of a queue in this file, found {value_text(name)}"
+        elif kind is not QueueKind.LOCAL:
+            yield f"{where}.{key}: expected the name of a local queue, found {value_text(name)}, of kind {kind}"
+
+
+def manager_mistakes(managers: Mapping[str, QueueManagerConfig], main_directory: str) -> Iterator[str]:
+    """What is wrong with queue managers, their listeners and queues aside."""
+    names: dict[str, str] = {}
+    folders = {str(Path(main_directory)): "storage"} if main_directory else {}
+    for where, manager in managers.items():
+        if mistakes := list(name_mistakes(manager.name, f"{where}.name")):
+            yield from mistakes
+        elif manager.name in names:
+            yield f"{where}.name: expected a name of its own, found {manager.name}, as in {names[manager.name]}"
+        else:
+            names[manager.name] = where
+            folder = str(Path(manager.directory))
+            if folder in folders:
+                yield f"{where}.directory: expected a folder of its own, found {folder}, as in {folders[folder]}"
+            folders.setdefault(folder, where)
+
+
+_OF_FLOWS = ("sinks", "env", "input", "lookup_cache", "state")
+
+
+def pipeline_mistakes(pipelines: Mapping[str, PipelineConfig], *, has_pages: bool) -> Iterator[str]:
+    """What is wrong with pipelines, by their place in the file; `has_pages`: whether this server has HTTP pages."""
+    names: dict[str, str] = {}
+    for where, pipeline in pipelines.items():
+        if mistakes := list(name_mistakes(pipeline.name, f"{where}.name")):
+            yield from mistakes
+        elif pipeline.name in names:
+            yield f"{where}.name: expected a name of its own, found {pipeline.name}, as in {names[pipeline.name]}"
+        names.setdefault(pipeline.name, where)
+        yield from _program_mistakes(pipeline, where)
+        kind, _, rest = pipeline.source.partition(":")
+        if kind not in {"stream", "topic"} or not rest:
+            yield f'{where}.source: expected "stream:NAME" or "topic:FILTER", found {value_text(pipeline.source)}'
+        if "://" in pipeline.state:
+            yield f"{where}.state: expected a folder, found {value_text(pipeline.state)}"
+        if not has_pages and not pipeline.server:
+            yield f"{where}.server: expected the pages of a server, since those of this one are not enabled, found none"
+
+
+def _program_mistakes(pipeline: PipelineConfig, where: str) -> Iterator[str]:
+    """What is wrong with what the pipeline runs."""
+    if bool(pipeline.flow) == bool(pipeline.job):
+        yield f"{where}: expected a flow or a job, found {'both' if pipeline.flow else 'neither'}"
+    elif pipeline.flow and not Path(pipeline.flow).exists():
+        yield f"{where}.flow: expected the folder of a flow, found nothing at {value_text(pipeline.flow)}"
+    elif pipeline.job and not Path(pipeline.job).is_file():
+        yield f"{where}.job: expected a Python file, found none at {value_text(pipeline.job)}"
+    if pipeline.job:
+        for key in _OF_FLOWS:
+            if getattr(pipeline, key):
+                yield f"{where}.{key}: expected none, because this is for flows; a job does that itself"

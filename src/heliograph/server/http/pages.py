@@ -1,6 +1,7 @@
 """The operators' pages: what the broker counts, for Prometheus and as JSON."""
 
 import asyncio
+import dataclasses
 import json
 import sys
 from collections.abc import Callable, Iterator
@@ -9,13 +10,52 @@ from itertools import chain, islice
 from typing import Any
 
 from heliograph import __version__
-from heliograph.broker import AmqpHost, Broker, Buffer, ShareGroup, Spool, Steps, Subscription
-from heliograph.server.http.metrics import CONTENT_TYPE, Metric, lines_for_prometheus
-from heliograph.server.http.pipeline_metrics import pipeline_metrics
-from heliograph.server.http.queue_metrics import amqp_metrics, queue_manager_metrics, queue_metrics, work_metrics
-from heliograph.server.http.queue_pages import amqp_figures, queue_figures, work_figures
+from heliograph.broker import AmqpHost, Broker, Buffer, ShareGroup, Spool, Steps, Subscription, figures_of_queue
+from heliograph.server.http.metrics import (
+    CONTENT_TYPE,
+    Metric,
+    amqp_metrics,
+    lines_for_prometheus,
+    pipeline_metrics,
+    queue_manager_metrics,
+    queue_metrics,
+    work_metrics,
+)
 from heliograph.server.http.server import Page, Unavailable
 from heliograph.server.watchdog import Watchdog
+
+
+def queue_figures(broker: Broker, found: dict[str, Any]) -> Steps:
+    """Put the figures of each queue that somebody has defined, and of all others together, into `found`.
+
+    Temporary queues and those behind subscriptions may be many and are soon gone: they are counted, not named.
+    """
+    named = []
+    others = found["others"] = {"count": 0, "depth": 0}
+    for queue in broker.queues.all():
+        if _is_unnamed(queue.definition):
+            others["count"] += 1
+            others["depth"] += queue.depth
+        elif not queue.deleted:
+            named.append({"name": queue.name, **figures_of_queue(broker, queue.name)})
+        yield None
+    found["named"] = sorted(named, key=lambda one: str(one["name"]))
+
+
+def _is_unnamed(definition: Any) -> bool:
+    return bool(definition.internal or definition.temporary)
+
+
+def work_figures(broker: Broker) -> dict[str, int]:
+    """Units of work."""
+    return dataclasses.asdict(broker.queues.works)
+
+
+def amqp_figures(host: AmqpHost) -> dict[str, int]:
+    """AMQP clients that are connected."""
+    connections = [connection for some in host.containers.values() for connection in some]
+    return {"connections": len(connections), "links": sum(len(connection.links) for connection in connections)}
+
 
 _JSON = "application/json"
 # The subscriptions with most messages waiting: what an operator looks for, whatever the number of subscriptions.

@@ -21,7 +21,7 @@ import h11
 from heliograph.log.streams import BodyPiece, FilePart
 from heliograph.server.logs import RepeatedWarnings
 from heliograph.server.network.accepting import Acceptor, tcp_sockets
-from heliograph.server.network.lingering import LINGER, MOST_BYTES
+from heliograph.server.network.closing import LINGER, MOST_BYTES
 from heliograph.server.watchdog import Watchdog
 
 log = logging.getLogger(__name__)

@@ -28,8 +28,7 @@ from heliograph.log.streams import (
     stream_names,
     unknown_stream,
 )
-from heliograph.mqtt import decode_properties, encode_varint
-from heliograph.mqtt.packets import PacketType
+from heliograph.mqtt import PacketType, decode_properties, encode_varint
 from heliograph.server.http.server import Answer, refusal
 
 MOST_BYTES = 4 << 20

@@ -1,4 +1,4 @@
-"""Listening sockets, and accepting connections on them.
+"""Listening sockets, accepting connections on them, and how many connections there are file descriptors for.
 
 Asyncio's own servers would do, but for what happens when there are no file descriptors left: then they log a traceback
 for every connection that they could not accept. They also make a transport for each connection.
@@ -8,6 +8,7 @@ import asyncio
 import errno
 import logging
 import os
+import resource
 import socket
 import stat
 from collections.abc import Callable
@@ -16,8 +17,31 @@ from typing import Any, Protocol
 
 from heliograph.common.network_errors import sentence
 from heliograph.errors import Problem
+from heliograph.server.hosts import bind_host
 from heliograph.server.logs import RepeatedWarnings
-from heliograph.server.network.addresses import bind_host
+
+_FOR_ONE_PAGE = 3
+"""Descriptors that an answer may take: its connection, a copy of it, and a file of a stream."""
+_PART_FOR_PAGES = 8
+"""The part of all descriptors that the pages can have."""
+_OWN = 64
+"""Descriptors of the server's own: the log, listening sockets, the event loop."""
+
+
+def _all() -> int:
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+
+
+def most_clients() -> int:
+    """Clients that there are descriptors for, with those aside that are for the pages and the server itself."""
+    there = _all()
+    return there - min(_OWN, there // 2) - there // _PART_FOR_PAGES
+
+
+def most_pages(wanted: int) -> int:
+    """Connections to the pages that there are descriptors for, of those that are wanted."""
+    return max(1, min(wanted, _all() // _PART_FOR_PAGES // _FOR_ONE_PAGE))
+
 
 log = logging.getLogger(__name__)
 warnings = RepeatedWarnings(log)
@@ -43,11 +67,25 @@ class Readers(Protocol):
         """Do so no more."""
 
 
+class ListeningSocket(socket.socket):
+    """A socket that accepts connections as file descriptors."""
+
+    @property
+    def accept_descriptor(self) -> Callable[[], tuple[int, Any]]:
+        """Accepts a connection: its file descriptor, and the address of the other end.
+
+        `accept` makes an object around the descriptor, which costs half as much again as the system call, and asks the
+        kernel for an address that nobody wants.
+        """
+        accept: Callable[[], tuple[int, Any]] = self._accept  # type: ignore[attr-defined]
+        return accept
+
+
 class Acceptor:
     """Accepts connections on one listening socket, which it owns, and hands them to `take`."""
 
     def __init__(
-        self, listening: socket.socket, name: str, take: Take, readers: Readers, most: int = _ACCEPTED_AT_ONCE
+        self, listening: ListeningSocket, name: str, take: Take, readers: Readers, most: int = _ACCEPTED_AT_ONCE
     ) -> None:
         """Start right away; `name` is for the log, `most` are accepted before others have their turn."""
         self._most = most
@@ -55,9 +93,7 @@ class Acceptor:
         self._name = name
         self._take = take
         self._readers = readers
-        # What `socket.accept` is made of. It gives a file descriptor, where `accept` makes an object around that, which
-        # costs half as much again as the system call and asks the kernel for an address that nobody wants.
-        self._accept_one: Callable[[], tuple[int, Any]] = listening._accept  # type: ignore[attr-defined]
+        self._accept_one = listening.accept_descriptor
         readers.add_reader(listening.fileno(), self._accept)
 
     def _accept(self) -> None:
@@ -98,12 +134,12 @@ def cannot_listen(what: str, table: str, address: str, error: OSError) -> Proble
     return Problem(f"{what}: cannot listen: {sentence(error, address)}; set {key} in {table} to another one")
 
 
-async def tcp_sockets(host: str, port: int) -> list[socket.socket]:
+async def tcp_sockets(host: str, port: int) -> list[ListeningSocket]:
     """Listen on all addresses of a host as the configuration names it; with port 0, all get the same free one."""
     found = await asyncio.get_running_loop().getaddrinfo(
         bind_host(host), port, family=socket.AF_UNSPEC, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
     )
-    sockets: list[socket.socket] = []
+    sockets: list[ListeningSocket] = []
     try:
         for family, _, _, _, address in dict.fromkeys(found):
             chosen = (address[0], sockets[0].getsockname()[1], *address[2:]) if sockets and not port else address
@@ -119,8 +155,8 @@ async def tcp_sockets(host: str, port: int) -> list[socket.socket]:
     return sockets
 
 
-def _tcp_socket(family: int, address: tuple[object, ...]) -> socket.socket:
-    sock = socket.socket(family, socket.SOCK_STREAM)
+def _tcp_socket(family: int, address: tuple[object, ...]) -> ListeningSocket:
+    sock = ListeningSocket(family, socket.SOCK_STREAM)
     try:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # accepted sockets inherit it
@@ -135,7 +171,7 @@ def _tcp_socket(family: int, address: tuple[object, ...]) -> socket.socket:
     return sock
 
 
-def unix_socket(path: str) -> socket.socket:
+def unix_socket(path: str) -> ListeningSocket:
     """Listen on a socket file; one that a dead server has left behind is replaced."""
     with suppress(FileNotFoundError):
         if stat.S_ISSOCK(os.stat(path).st_mode):
@@ -144,7 +180,7 @@ def unix_socket(path: str) -> socket.socket:
                     probe.connect(path)
                 except ConnectionRefusedError:
                     os.unlink(path)
-    sock = socket.socket(socket.AF_UNIX)
+    sock = ListeningSocket(socket.AF_UNIX)
     try:
         sock.bind(path)
         sock.listen(BACKLOG)

@@ -6,7 +6,7 @@ from typing import Any
 
 from heliograph.common.network_errors import file_reason
 from heliograph.errors import Problem
-from heliograph.server.config.tables import ClientCertificates, ListenerConfig, ListenerKind, TlsVersion
+from heliograph.server.config.schema import ClientCertificates, ListenerConfig, ListenerKind, TlsVersion
 
 _VERSION = {TlsVersion.V1_2: ssl.TLSVersion.TLSv1_2, TlsVersion.V1_3: ssl.TLSVersion.TLSv1_3}
 _VERIFY = {

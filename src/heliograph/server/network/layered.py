@@ -1,46 +1,77 @@
-"""Clients that come by TLS or WebSocket: layers between the socket and the conversation.
+"""Clients with layers between the socket and the conversation: TLS, WebSocket, or both.
 
-socket -> [TLS] -> [WebSocket] -> conversation
+    socket -> [TLS] -> [WebSocket] -> conversation
 
-What has been read goes up from layer to layer; each takes off what is its own. What is to be written goes down, and
-gets frames and then records around it. Layers do no I/O. What a layer itself has to say (a pong, a key) waits in it
-until the client is written to, at the end of the turn, like all that is for clients.
+**What it owns.** `LayeredOutlet` owns the socket, as `SocketOutlet` does, its layers, and bytes that wait to be
+encrypted. Layers (`tls.py`, `websocket.py`) take bytes and hand on bytes; they do no I/O and keep no sockets.
+
+**Inbound.** `receive` is called from layer to layer, from the socket upwards, within one read. A layer that has more to
+do than a turn allows keeps the rest, stops reading, and goes on with work in slices.
+
+**Outbound.** Writing happens once per turn, when the writer flushes the outlet. `take_chunks` asks the layers from the
+top down: frames around messages, then records around frames. What a layer itself has to send (a pong, new keys, an
+alert) waits in it, and `speak` marks the outlet as dirty, so that it is flushed in this turn.
+
+**Invariants.** Not more than `_ENCRYPTED_AT_ONCE` bytes are encrypted for a client that has not yet read what was
+encrypted before: the rest waits in plain text in `_waiting`, and is counted in `_unsent_bytes`. Records leave in the
+order in which OpenSSL made them. The closing alert is the last record, and is sent once.
+
+**The end.** `finish` is the end from this side: what is there is written, then WebSocket's close frame and TLS's alert,
+then the socket goes to `closing.py`. If the client closes its side, `end_when_taken` waits until all that it sent
+before has been handled, and then finishes.
 """
-
-from __future__ import annotations
 
 import os
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from heliograph.server.network.sockets import Reactor, SocketOutlet
-
-if TYPE_CHECKING:
-    from heliograph.server.network.tls import Tls
-    from heliograph.server.network.websocket import WebSocket
 
 _ENCRYPTED_AT_ONCE = 256 << 10
 """Bytes for one client and turn, which take a tenth of a millisecond. What a client does not read is not encrypted."""
 
 
+class Encryption(Protocol):
+    """The layer next to the socket, as the outlet uses it."""
+
+    def encrypt(self, data: bytes | memoryview) -> bytes:
+        """These bytes as records, behind whatever else there is to send; b"" asks for the latter alone."""
+
+    def close_notify(self) -> bytes:
+        """The alert that ends the connection."""
+
+    def drop(self) -> None:
+        """The client has gone: drop everything."""
+
+
+class Framing(Protocol):
+    """The layer next to the conversation, as the outlet uses it."""
+
+    def in_frames(self, pieces: list[bytes | memoryview]) -> list[bytes | memoryview]:
+        """All of this in frames, behind what the layer itself has to send."""
+
+    def drop(self) -> None:
+        """The client has gone: drop everything."""
+
+
 class LayeredOutlet(SocketOutlet):
     """One client with one or two layers above its socket."""
 
-    __slots__ = ("_at_end", "_said_farewell", "_waiting", "broker", "tls", "websocket")
+    __slots__ = ("_at_end", "_sent_close_notify", "_waiting", "broker", "tls", "websocket")
 
     def __init__(self, reactor: Reactor, fd: int, address: object) -> None:
         super().__init__(reactor, fd, address)
         self.broker = reactor.writer.broker
-        self.tls: Tls | None = None
-        self.websocket: WebSocket | None = None
+        self.tls: Encryption | None = None
+        self.websocket: Framing | None = None
         self._waiting: deque[memoryview] | None = None
-        """What is to be encrypted when the client has read what was encrypted before."""
+        """Plain text, to be encrypted when the client has read what was encrypted before."""
         self._at_end = False
-        """The client will send nothing more, and is done with when the last has been taken."""
-        self._said_farewell = False
+        """The client has closed its side; finish when all that it sent has been handled."""
+        self._sent_close_notify = False
 
     def speak(self) -> None:
-        """A layer has something to say."""
+        """A layer has something to send: flush this outlet at the end of the turn."""
         self.broker.turn.look_at(self)
 
     # The end
@@ -51,7 +82,7 @@ class LayeredOutlet(SocketOutlet):
         self.speak()
 
     def end_when_taken(self) -> None:
-        """Nothing more will come: finish, as soon as what came before need not wait any more."""
+        """The client has closed its side: finish, as soon as all that it sent before has been handled."""
         self._at_end = True
         self._end_if_taken()
 
@@ -92,7 +123,7 @@ class LayeredOutlet(SocketOutlet):
         else:
             data = self.tls.encrypt(b"".join(pieces))
             if self.finished:
-                data += self._farewell()
+                data += self._close_notify()
         return [data] if data else []
 
     def flush(self) -> int:
@@ -136,12 +167,12 @@ class LayeredOutlet(SocketOutlet):
             pieces.append(piece[:room])
             room -= len(pieces[-1])
         self._unsent_bytes -= _ENCRYPTED_AT_ONCE - room
-        return self.tls.encrypt(b"".join(pieces)) + (b"" if self._waiting else self._farewell())
+        return self.tls.encrypt(b"".join(pieces)) + (b"" if self._waiting else self._close_notify())
 
-    def _farewell(self) -> bytes:
-        """What TLS has to say at the end."""
-        if not self.finished or self._said_farewell:
+    def _close_notify(self) -> bytes:
+        """The closing alert of TLS, once, if this is the end."""
+        if not self.finished or self._sent_close_notify:
             return b""
         assert self.tls is not None
-        self._said_farewell = True
-        return self.tls.farewell()
+        self._sent_close_notify = True
+        return self.tls.close_notify()

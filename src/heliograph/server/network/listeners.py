@@ -8,16 +8,15 @@ from typing import Any
 from heliograph.broker import Authenticator
 from heliograph.common.network_errors import sentence
 from heliograph.server.access.authentication import CertificateAuthenticator, Credentials, ListenerAuthenticator
-from heliograph.server.config.tables import ListenerConfig, ListenerKind, ListenerProtocol
-from heliograph.server.http.host_names import is_listed, is_own_host, is_own_origin
+from heliograph.server.config.schema import ListenerConfig, ListenerKind, ListenerProtocol
+from heliograph.server.hosts import address_text, is_listed, is_own_host, is_own_origin
 from heliograph.server.logs import RepeatedWarnings
 from heliograph.server.network import certificates
-from heliograph.server.network.accepting import Acceptor, cannot_listen, tcp_sockets, unix_socket
-from heliograph.server.network.addresses import address_text
-from heliograph.server.network.descriptors import most_clients
+from heliograph.server.network.accepting import Acceptor, cannot_listen, most_clients, tcp_sockets, unix_socket
+from heliograph.server.network.handshake import Handshake
 from heliograph.server.network.layered import LayeredOutlet
-from heliograph.server.network.newcomers import Newcomer
 from heliograph.server.network.sockets import Reactor, Receiver
+from heliograph.server.network.tls import Tls
 from heliograph.server.network.websocket import WebSocket
 from heliograph.server.network.writing import Writer
 
@@ -74,22 +73,22 @@ class Listener:
 
     def _take_layered(self, outlet: LayeredOutlet) -> None:
         if self._context is None:
-            self._begin(outlet, self._authenticator)
+            self._begin(outlet, None, self._authenticator)
         else:
-            outlet.connection = outlet.above = Newcomer(outlet, self._context, self._begin, self._refused)
+            outlet.connection = outlet.above = Handshake(outlet, self._context, self._begin, self._refused)
             self._writer.outlets.add(outlet)
         self._reactor.register(outlet)
 
-    def _begin(self, outlet: LayeredOutlet, authenticator: Authenticator | None) -> None:
-        """The conversation begins; without a authenticator, the client's certificate tells which it is."""
+    def _begin(self, outlet: LayeredOutlet, tls: Tls | None, authenticator: Authenticator | None) -> None:
+        """The conversation begins; without a authenticator, the client's certificate decides which it is."""
         config = self.config
-        self._writer.opened(outlet, authenticator or self._gate_for(outlet), config.protocol)
+        self._writer.opened(outlet, authenticator or self._authenticator_for(tls), config.protocol)
         top: Receiver = outlet.connection
         if config.kind in {ListenerKind.WS, ListenerKind.WSS}:
             top = outlet.websocket = WebSocket(outlet, config.protocol, config.path, self._may_open)
-        if outlet.tls is not None:
-            outlet.tls.above = top
-            top = outlet.tls
+        if tls is not None:
+            tls.above = top
+            top = tls
         outlet.above = top
 
     def _refused(self, outlet: LayeredOutlet, why: Exception) -> None:
@@ -111,9 +110,9 @@ class Listener:
         warnings.warning("origin", "a web page may not use this listener", listener=config.name, origin=origin)
         return False
 
-    def _gate_for(self, outlet: LayeredOutlet) -> Authenticator:
-        if outlet.tls is not None and self._authenticator.listener.certificate_user:
-            user = certificates.common_name(outlet.tls.certificate())
+    def _authenticator_for(self, tls: Tls | None) -> Authenticator:
+        if tls is not None and self._authenticator.listener.certificate_user:
+            user = certificates.common_name(tls.certificate())
             if user is not None:
                 return CertificateAuthenticator(user)
         return self._authenticator

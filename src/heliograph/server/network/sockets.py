@@ -22,7 +22,7 @@ from time import monotonic
 from typing import Protocol
 
 from heliograph.broker import SLICE, Authenticator
-from heliograph.server.config.tables import ListenerProtocol
+from heliograph.server.config.schema import ListenerProtocol
 from heliograph.server.network.loop import READABLE, WRITABLE, ClientFiles
 from heliograph.server.network.writing import HARD_LIMIT, HIGH_WATER, NetworkOutlet, Writer
 from heliograph.server.watchdog import Mark

@@ -3,11 +3,10 @@
 import ssl
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from heliograph.server.network.layered import LayeredOutlet
-    from heliograph.server.network.sockets import Receiver
+from heliograph.server.network.layered import LayeredOutlet
+from heliograph.server.network.sockets import Receiver
 
 # What a record carries at most. OpenSSL gives no more than that at once, and takes no more.
 _RECORD = 16 << 10
@@ -22,10 +21,10 @@ class Tls:
 
     __slots__ = ("_incoming", "_outgoing", "_session", "_untaken", "above", "outlet")
 
-    above: "Receiver"
+    above: Receiver
     """Takes what the client has said, once it has shaken hands."""
 
-    def __init__(self, context: ssl.SSLContext, outlet: "LayeredOutlet") -> None:
+    def __init__(self, context: ssl.SSLContext, outlet: LayeredOutlet) -> None:
         self.outlet = outlet
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._session = context.wrap_bio(self._incoming, self._outgoing, server_side=True)
@@ -122,9 +121,9 @@ class Tls:
                 self.outlet.finish()
         return self._outgoing.read()
 
-    def farewell(self) -> bytes:
-        """The last bytes: nothing comes behind them."""
-        with suppress(ssl.SSLError):  # it wants to see the client's farewell, or there never was a good handshake
+    def close_notify(self) -> bytes:
+        """The last bytes: the alert that ends the connection."""
+        with suppress(ssl.SSLError):  # it waits for the client's alert, or the handshake never succeeded
             self._session.unwrap()
         return self._outgoing.read()
 

@@ -11,7 +11,7 @@ from websockets.server import ServerProtocol
 from websockets.typing import Subprotocol
 
 from heliograph.broker import Conversation, Hold, Portions
-from heliograph.server.config.tables import ListenerProtocol
+from heliograph.server.config.schema import ListenerProtocol
 from heliograph.server.network.layered import LayeredOutlet
 
 _SUBPROTOCOLS = {

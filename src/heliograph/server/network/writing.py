@@ -9,9 +9,9 @@ from typing import cast
 
 from heliograph.broker import SLICE, Authenticator, Broker, Conversation, Hold, Outlet
 from heliograph.mqtt import Reason
-from heliograph.server.config.tables import ListenerProtocol
-from heliograph.server.network.addresses import address_text
-from heliograph.server.network.lingering import LINGER, Lingering
+from heliograph.server.config.schema import ListenerProtocol
+from heliograph.server.hosts import address_text
+from heliograph.server.network.closing import LINGER, Lingering
 from heliograph.server.watchdog import Watchdog
 
 # Past this much unsent data, messages for a client wait in its subscriptions' buffers.
@@ -129,6 +129,15 @@ class Writer:
         self.outlets.discard(outlet)
         if not self.outlets:
             self._all_closed.set()
+
+    def is_open(self, outlet: Outlet) -> bool:
+        """Whether the connection is still there."""
+        return outlet in self.outlets
+
+    def address_of(self, outlet: Outlet) -> str:
+        """The address of a client, as text."""
+        assert isinstance(outlet, NetworkOutlet)
+        return outlet.peer()
 
     def linger(self, outlet: NetworkOutlet) -> None:
         """A connection has ended with bytes still to be read by the client: it is cut off if that takes too long."""

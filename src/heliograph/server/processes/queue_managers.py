@@ -1,13 +1,34 @@
-"""All queue managers of a server: started with it, stopped with it, and told apart by name."""
+"""The queue managers of a server: one process each, started and stopped with the server, restarted when it dies."""
 
 import asyncio
 import socket
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from heliograph.broker import NOT_ALLOWED, NOT_FOUND, Elsewhere, Refused
 from heliograph.server.config.loading import Config
-from heliograph.server.processes.queue_manager import Command, QueueManagerProcess, State
+from heliograph.server.processes.supervision import Command, State, SupervisedProcess
+
+
+def serving(config_file: str) -> Command:
+    """Serve queue managers of this configuration file with this Python and these sources."""
+    return lambda name: [
+        *(sys.executable, "-m", "heliograph.cli.main", "serve"),
+        *("--config", config_file, "--queue-manager", name, "--supervised"),
+    ]
+
+
+class QueueManagerProcess(SupervisedProcess):
+    """Keeps one queue manager running. It reports its addresses, queues and messages."""
+
+    what = "queue manager"
+
+    @property
+    def addresses(self) -> list[str]:
+        """Where it is, as URLs; nowhere while it does not run."""
+        return list(self.report.get("addresses", ()))
+
 
 Facts = dict[str, Any]
 

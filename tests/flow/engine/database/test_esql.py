@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 
+from heliograph.flow.errors import DatabaseError, StatementError
 from heliograph.flow.formats import Catalogue
-from heliograph.flow.language.esql.compiled_program import StatementError
-from heliograph.flow.language.esql.compiling import compile_program
-from heliograph.flow.language.esql.database_access import DatabaseError
-from heliograph.flow.language.esql.evaluation import Evaluation
-from heliograph.flow.language.esql.parsing import parse_program
+from heliograph.flow.language.esql.compiling.program_compiling import compile_program
+from heliograph.flow.language.esql.parsing.program_parsing import parse_program
+from heliograph.flow.language.esql.runtime.evaluation import Evaluation
 from heliograph.flow.tree import Element
 
 ORDER = b"""<order><line><item>1</item><count>2</count></line><line><item>3</item><count>5</count></line>

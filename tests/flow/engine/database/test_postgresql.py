@@ -8,7 +8,7 @@ import pytest
 from heliograph.errors import Problem
 from heliograph.flow.engine.database import Databases, DataSources
 from heliograph.flow.engine.database.two_phase import TwoPhase, owner_name
-from heliograph.flow.language.esql.database_access import DatabaseError
+from heliograph.flow.errors import DatabaseError
 
 ROUTINES = """
 CREATE OR REPLACE FUNCTION twice(n INTEGER) RETURNS INTEGER LANGUAGE sql AS 'SELECT n * 2';

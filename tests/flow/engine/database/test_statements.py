@@ -10,7 +10,7 @@ import pytest
 from heliograph.errors import Problem
 from heliograph.flow.engine.database import Databases, DataSources
 from heliograph.flow.engine.database.postgresql import to_format
-from heliograph.flow.language.esql.database_access import DatabaseError
+from heliograph.flow.errors import DatabaseError
 from heliograph.flow.language.values.bits import Bits
 from heliograph.flow.language.values.intervals import Interval, Qualifier
 from heliograph.flow.language.values.zone import GmtTime, GmtTimestamp, time_to_local, to_local

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flow.formats.cwf.structures import BIG, S390, built, parsed, read, values_of, written, written_again
-from heliograph.flow.formats import FormatProblem
-from heliograph.flow.formats.model import ModelProblem, Models, Type
+from heliograph.flow.errors import FormatProblem, ModelProblem
+from heliograph.flow.formats.model import Models, Type
 from heliograph.flow.tree import Text
 
 EBCDIC = 37

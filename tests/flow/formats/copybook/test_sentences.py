@@ -2,8 +2,8 @@
 
 import pytest
 
+from heliograph.flow.errors import ModelProblem
 from heliograph.flow.formats.copybook.sentences import sentences
-from heliograph.flow.formats.model import ModelProblem
 
 
 def words(text: str) -> list[list[str]]:

@@ -3,7 +3,7 @@
 import pytest
 
 from flow.formats.cwf.structures import model_of, read, written, written_again
-from heliograph.flow.formats import FormatProblem
+from heliograph.flow.errors import FormatProblem
 
 ALLOWED = """
 - {name: Kind, type: string, values: [A, BB, ""], CWF1: {length: 2}}

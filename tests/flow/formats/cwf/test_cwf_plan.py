@@ -5,7 +5,7 @@ import struct
 import pytest
 
 from flow.formats.cwf.structures import LITTLE, TABLE, model_of, read, written, written_again
-from heliograph.flow.formats.model import ModelProblem
+from heliograph.flow.errors import ModelProblem
 from heliograph.flow.tree import Text
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from flow.formats.cwf.structures import CHOICE, TABLE, model_of, parsed, read, written, written_again
-from heliograph.flow.formats import FormatProblem
+from heliograph.flow.errors import FormatProblem
 from heliograph.flow.tree import Element
 
 

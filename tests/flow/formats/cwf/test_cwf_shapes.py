@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from flow.formats.cwf.structures import BIG, LITTLE, S390, field, model_of, read, written
-from heliograph.flow.formats import FormatProblem
+from heliograph.flow.errors import FormatProblem
 
 EBCDIC, LATIN, UTF_8, UTF_16 = 500, 819, 1208, 1200
 ZONED = "representation: text, textNumberRep: zoned"

@@ -3,7 +3,7 @@
 import pytest
 
 from flow.formats.cwf.structures import LITTLE, TABLE, built, model_of, parsed, read, written
-from heliograph.flow.formats import FormatProblem
+from heliograph.flow.errors import FormatProblem
 from heliograph.flow.tree import Text
 
 

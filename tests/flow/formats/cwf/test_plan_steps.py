@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flow.formats.cwf.structures import LITTLE, field, model_of, read, written, written_again
-from heliograph.flow.formats import FormatProblem
-from heliograph.flow.formats.model import ModelProblem
+from heliograph.flow.errors import FormatProblem, ModelProblem
 
 FILL = "nilKind: literalCharacter"
 LOGICAL = "nilKind: logicalValue"

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flow.formats.cwf.structures import BIG, LITTLE, S390, model_of, parsed, values_of, written, written_again
-from heliograph.flow.formats import FormatProblem
+from heliograph.flow.errors import FormatProblem
 
 TEXTS = [(1208, BIG), (1208, LITTLE), (819, BIG), (500, S390), (37, BIG), (1140, LITTLE), (1200, LITTLE), (1200, BIG)]
 ZONED_TEXTS = [pair for pair in TEXTS if pair[0] != 1200]

@@ -6,6 +6,7 @@ import pytest
 
 from flow.formats.cwf.structures import BIG, LITTLE
 from heliograph.common.documents import Place
+from heliograph.flow.errors import ModelProblem
 from heliograph.flow.formats.cwf.cwf_shapes import (
     FilledShape,
     FloatShape,
@@ -15,7 +16,7 @@ from heliograph.flow.formats.cwf.cwf_shapes import (
     TextShape,
 )
 from heliograph.flow.formats.cwf.shape_selection import Properties, shape_of
-from heliograph.flow.formats.model import Field, ModelProblem, PhysicalFormat, Type
+from heliograph.flow.formats.model import Field, PhysicalFormat, Type
 from heliograph.flow.tree import Text
 
 HERE = Place("m.model.yaml", 3, 1)

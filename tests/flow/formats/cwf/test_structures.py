@@ -5,7 +5,7 @@ import pickle
 import pytest
 
 from flow.formats.cwf.structures import CHOICE, TABLE, model_of, read, written, written_again
-from heliograph.flow.formats import FormatProblem
+from heliograph.flow.errors import FormatProblem
 from heliograph.flow.tree import Text
 
 

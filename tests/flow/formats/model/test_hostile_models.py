@@ -5,7 +5,8 @@ import time
 import pytest
 
 from heliograph.errors import Problem
-from heliograph.flow.formats.model import ModelProblem, Models
+from heliograph.flow.errors import ModelProblem
+from heliograph.flow.formats.model import Models
 from heliograph.flow.tree import Part, Text
 
 LONGEST = 10.0

@@ -3,7 +3,8 @@
 import pytest
 
 from flow.formats.model.order_model import SEVERAL, loaded
-from heliograph.flow.formats.model import ModelProblem, Reference, reference
+from heliograph.flow.errors import ModelProblem
+from heliograph.flow.formats.model import Reference, reference
 from heliograph.flow.tree import Text
 
 

@@ -5,7 +5,8 @@ from decimal import Decimal
 import pytest
 
 from flow.formats.model.order_model import ORDER, loaded
-from heliograph.flow.formats.model import Field, Group, ModelProblem, Occurs, Order, Type
+from heliograph.flow.errors import ModelProblem
+from heliograph.flow.formats.model import Field, Group, Occurs, Order, Type
 from heliograph.flow.tree import Text
 
 

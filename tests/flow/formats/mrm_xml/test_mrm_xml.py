@@ -8,8 +8,8 @@ import pytest
 
 from flow.formats.modelled import Modelled, build, plain, rewritten
 from flow.formats.mrm_xml.xml_values import VALUES
-from heliograph.flow.formats.format_problem import FormatProblem
-from heliograph.flow.formats.model import ModelProblem, Models
+from heliograph.flow.errors import FormatProblem, ModelProblem
+from heliograph.flow.formats.model import Models
 from heliograph.flow.formats.mrm_xml.mrm_xml_shapes import XSI
 from heliograph.flow.tree import Part, Text
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 
 from flow.formats.modelled import plain
 from flow.formats.mrm_xml.xml_values import VALUES, messages
-from heliograph.flow.formats.format_problem import FormatProblem
+from heliograph.flow.errors import FormatProblem
 
 
 def test_the_first_of_two_mistakes_is_said() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from flow.formats.modelled import plain
 from flow.formats.mrm_xml.xml_values import VALUES
-from heliograph.flow.formats.format_problem import FormatProblem
+from heliograph.flow.errors import FormatProblem
 
 
 @pytest.mark.parametrize(

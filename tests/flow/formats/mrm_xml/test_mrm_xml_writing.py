@@ -8,7 +8,7 @@ from lxml import etree
 
 from flow.formats.modelled import plain, rewritten
 from flow.formats.mrm_xml.xml_values import VALUES, has_empty_groups, messages
-from heliograph.flow.formats.format_problem import FormatProblem
+from heliograph.flow.errors import FormatProblem
 
 
 def test_characters_that_xml_does_not_have_are_not_written() -> None:

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flow.formats.swift.mt_messages import ANY, GENL, MODELS, MT543, at, everything, message, part
+from heliograph.flow.errors import FormatProblem
 from heliograph.flow.formats.catalogue import Catalogue
-from heliograph.flow.formats.format_problem import FormatProblem
 from heliograph.flow.tree import Element, Part
 from heliograph.lab.flows.messages import MEASURED_SIZE, mt543
 

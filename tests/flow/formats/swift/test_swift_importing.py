@@ -5,7 +5,8 @@ import pickle
 import pytest
 
 from flow.formats.swift.mt_messages import MODELS, MT543, at
-from heliograph.flow.formats.model import ModelProblem, Models
+from heliograph.flow.errors import ModelProblem
+from heliograph.flow.formats.model import Models
 from heliograph.flow.tree import Part
 from heliograph.lab.flows.messages import mt543
 

@@ -3,7 +3,7 @@
 import pytest
 
 from flow.formats.swift.mt_messages import ANY, GENL, at, everything, message, part
-from heliograph.flow.formats.format_problem import FormatProblem
+from heliograph.flow.errors import FormatProblem
 
 
 def test_another_message_type_is_named() -> None:

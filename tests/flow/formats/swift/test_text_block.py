@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flow.formats.swift.mt_messages import ANY, GENL, at, everything, message, part
-from heliograph.flow.formats.format_problem import FormatProblem
+from heliograph.flow.errors import FormatProblem
 from heliograph.lab.flows.messages import mt543
 
 

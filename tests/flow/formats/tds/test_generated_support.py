@@ -6,7 +6,7 @@ import pytest
 
 from flow.formats.modelled import Modelled, plain
 from flow.formats.tds.one_field import one_field
-from heliograph.flow.formats.format_problem import FormatProblem
+from heliograph.flow.errors import FormatProblem
 from heliograph.flow.formats.tds.generated_support import ErrorReports, choose, text_protector, text_taker
 from heliograph.flow.tree import Element
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from flow.formats.modelled import Modelled, build, plain, rewritten
 from flow.formats.tds.one_field import one_field
-from heliograph.flow.formats.format_problem import FormatProblem
+from heliograph.flow.errors import FormatProblem
 
 
 class TestProblems:

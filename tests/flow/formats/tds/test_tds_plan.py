@@ -3,7 +3,7 @@
 import pytest
 
 from flow.formats.modelled import Modelled
-from heliograph.flow.formats.model import ModelProblem
+from heliograph.flow.errors import ModelProblem
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 from flow.formats.modelled import Modelled, plain
-from heliograph.flow.formats.format_problem import FormatProblem
+from heliograph.flow.errors import FormatProblem
 
 GROUPED = Modelled("""
 formats: {T: {kind: TDS, separator: "<LF>"}}

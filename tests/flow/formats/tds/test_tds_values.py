@@ -8,7 +8,7 @@ import pytest
 
 from flow.formats.modelled import plain, rewritten
 from flow.formats.tds.one_field import one_field
-from heliograph.flow.formats.format_problem import FormatProblem
+from heliograph.flow.errors import FormatProblem
 
 
 class TestValues:

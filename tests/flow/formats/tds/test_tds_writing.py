@@ -3,7 +3,7 @@
 import pytest
 
 from flow.formats.tds.one_field import one_field
-from heliograph.flow.formats.format_problem import FormatProblem
+from heliograph.flow.errors import FormatProblem
 
 
 def test_an_element_that_the_model_does_not_have_is_refused() -> None:

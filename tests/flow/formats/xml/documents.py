@@ -1,7 +1,8 @@
 """Documents for tests: as parts, written again, and as trees in text."""
 
 from heliograph.flow.formats import Catalogue
-from heliograph.flow.tree import Part, Text, dump
+from heliograph.flow.language.dumping import dump
+from heliograph.flow.tree import Part, Text
 
 CATALOGUE = Catalogue()
 

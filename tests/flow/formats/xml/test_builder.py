@@ -3,7 +3,7 @@
 import pytest
 
 from flow.formats.xml.documents import part
-from heliograph.flow.formats import FormatProblem
+from heliograph.flow.errors import FormatProblem
 
 
 def test_early_field_is_found_without_reading_the_rest() -> None:

@@ -1,7 +1,8 @@
 """What the three domains of XML have different: types, names and attributes."""
 
 from flow.formats.xml.documents import CATALOGUE, part, written
-from heliograph.flow.tree import Element, dump
+from heliograph.flow.language.dumping import dump
+from heliograph.flow.tree import Element
 from heliograph.flow.tree.element_types import Xml, Xmlnsc
 
 

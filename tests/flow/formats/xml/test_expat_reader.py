@@ -3,7 +3,7 @@
 import pytest
 
 from flow.formats.xml.documents import part
-from heliograph.flow.formats import FormatProblem
+from heliograph.flow.errors import FormatProblem
 from heliograph.flow.tree import Text
 
 

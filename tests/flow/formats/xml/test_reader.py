@@ -6,13 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.flow.formats import FormatProblem
+from heliograph.flow.errors import FormatProblem
 from heliograph.flow.formats.xml import XML, XMLNS, XMLNSC, XmlFormat
 from heliograph.flow.formats.xml.builder import Builder
 from heliograph.flow.formats.xml.dialect import Dialect
 from heliograph.flow.formats.xml.expat_reader import decode, read_with_expat
+from heliograph.flow.language import dump
 from heliograph.flow.language.values.text import character, schema_text
-from heliograph.flow.tree import Element, Part, Text, dump
+from heliograph.flow.tree import Element, Part, Text
 
 FORMATS = st.sampled_from([XML, XMLNS, XMLNSC])
 NAMES = st.sampled_from(["a", "b", "c", "long-name.1", "_x", "p:a", "q:b", "é", "a:b:c", ":a"])

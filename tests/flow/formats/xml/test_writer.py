@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from flow.formats.xml.documents import CATALOGUE, part
-from heliograph.flow.formats import FormatProblem
+from heliograph.flow.errors import FormatProblem
 from heliograph.flow.language.values.zone import GmtTimestamp
 from heliograph.flow.tree import Element, Text
 from heliograph.flow.tree.element_types import NAME, Xmlnsc

@@ -5,7 +5,7 @@ import pickle
 import pytest
 
 from flow.formats.xml.documents import CATALOGUE, part, shown, written
-from heliograph.flow.formats import FormatProblem
+from heliograph.flow.errors import FormatProblem
 
 
 @pytest.mark.parametrize(

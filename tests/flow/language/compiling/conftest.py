@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from heliograph.flow.formats import Catalogue
-from heliograph.flow.language.esql.compiled_program import Compiled
-from heliograph.flow.language.esql.compiling import compile_program
-from heliograph.flow.language.esql.evaluation import Evaluation, LogEntry, Propagation
-from heliograph.flow.language.esql.parsing import parse_program
+from heliograph.flow.language.esql.compiling.program_compiling import compile_program
+from heliograph.flow.language.esql.parsing.program_parsing import parse_program
+from heliograph.flow.language.esql.runtime.compiled_program import Compiled
+from heliograph.flow.language.esql.runtime.evaluation import Evaluation, LogEntry, Propagation
 from heliograph.flow.tree import Element
 
 NOW = datetime(2004, 9, 30, 12, 34, 56, 789000)

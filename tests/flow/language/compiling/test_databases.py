@@ -5,8 +5,8 @@ import sqlite3
 import pytest
 
 from heliograph.errors import Problem
-from heliograph.flow.language.esql.compiled_program import StatementError
-from heliograph.flow.language.esql.database_access import DatabaseError, Rows
+from heliograph.flow.errors import DatabaseError, StatementError
+from heliograph.flow.language.esql.runtime.database_access import Rows
 
 
 class Database:

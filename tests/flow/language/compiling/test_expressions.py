@@ -6,10 +6,10 @@ from datetime import datetime
 import pytest
 
 from heliograph.errors import Problem
+from heliograph.flow.errors import StatementError
 from heliograph.flow.formats import Catalogue
-from heliograph.flow.language.esql.compiled_program import StatementError
-from heliograph.flow.language.esql.compiling import compile_filter_expression
-from heliograph.flow.language.esql.evaluation import Evaluation
+from heliograph.flow.language.esql.compiling.program_compiling import compile_filter_expression
+from heliograph.flow.language.esql.runtime.evaluation import Evaluation
 from heliograph.flow.tree import Element
 
 VALUES = ("TRUE", "FALSE", "UNKNOWN")

@@ -5,12 +5,13 @@ from datetime import datetime
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from heliograph.flow.errors import StatementError
 from heliograph.flow.formats import Catalogue
-from heliograph.flow.language.esql.compiled_program import StatementError
-from heliograph.flow.language.esql.compiling import compile_program
-from heliograph.flow.language.esql.evaluation import Evaluation
-from heliograph.flow.language.esql.parsing import parse_program
-from heliograph.flow.tree import Element, dump
+from heliograph.flow.language import dump
+from heliograph.flow.language.esql.compiling.program_compiling import compile_program
+from heliograph.flow.language.esql.parsing.program_parsing import parse_program
+from heliograph.flow.language.esql.runtime.evaluation import Evaluation
+from heliograph.flow.tree import Element
 
 DOCUMENT = """<o><from><a>1</a><b>a &lt; "b"</b><c/><d x="it's">4</d><e><a>5</a></e></from><to><t>0</t></to></o>"""
 ABOVE = st.sampled_from(["to", "to.p[i]", "to.p[i]", "to.p[1].q", "to.p[2]", "new.p[i]", "new.p[i]", "from.e"])

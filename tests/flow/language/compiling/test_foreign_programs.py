@@ -7,10 +7,10 @@ import pytest
 
 from flow.language.compiling.conftest import Run, Runner, message
 from heliograph.errors import Problem
-from heliograph.flow.language.esql.checking import check_program
-from heliograph.flow.language.esql.compiling import compile_program
-from heliograph.flow.language.esql.esql_problem import Mistake
-from heliograph.flow.language.esql.parsing import parse_program
+from heliograph.flow.errors import EsqlMistake
+from heliograph.flow.language.esql.checking.program_checking import check_program
+from heliograph.flow.language.esql.compiling.program_compiling import compile_program
+from heliograph.flow.language.esql.parsing.program_parsing import parse_program
 from heliograph.flow.tree import Element
 
 NEW_COMPUTE_MODULE = """
@@ -41,7 +41,7 @@ END MODULE;
 ORDER = "<Order><Line>a</Line><Line>b</Line></Order>"
 
 
-def mistakes(text: str, kind: str = "COMPUTE") -> list[Mistake]:
+def mistakes(text: str, kind: str = "COMPUTE") -> list[EsqlMistake]:
     """What the checks find that is no warning."""
     return [found for found in check_program(parse_program(text, "test.esql", kind)) if not found.warning]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from heliograph.flow.language.esql.compiled_program import StatementError
+from heliograph.flow.errors import StatementError
 
 RESUME = "DECLARE CONTINUE HANDLER FOR SQLSTATE LIKE '%' SET Environment.state = SQLSTATE;"
 

@@ -5,11 +5,11 @@ from datetime import datetime
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from heliograph.flow.errors import StatementError
 from heliograph.flow.formats import Catalogue
-from heliograph.flow.language.esql.compiled_program import StatementError
-from heliograph.flow.language.esql.compiling import compile_program
-from heliograph.flow.language.esql.evaluation import Evaluation
-from heliograph.flow.language.esql.parsing import parse_program
+from heliograph.flow.language.esql.compiling.program_compiling import compile_program
+from heliograph.flow.language.esql.parsing.program_parsing import parse_program
+from heliograph.flow.language.esql.runtime.evaluation import Evaluation
 from heliograph.flow.tree import Element
 
 # Few names, so that paths often meet.

@@ -5,11 +5,10 @@ import time
 import pytest
 
 from heliograph.errors import Problem
-from heliograph.flow.language.esql.checking import check_program
-from heliograph.flow.language.esql.compiled_program import StatementError
-from heliograph.flow.language.esql.compiling import compile_program
-from heliograph.flow.language.esql.esql_problem import EsqlProblem
-from heliograph.flow.language.esql.parsing import parse_program
+from heliograph.flow.errors import EsqlProblem, StatementError
+from heliograph.flow.language.esql.checking.program_checking import check_program
+from heliograph.flow.language.esql.compiling.program_compiling import compile_program
+from heliograph.flow.language.esql.parsing.program_parsing import parse_program
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.flow.formats import Catalogue
-from heliograph.flow.language.esql.compiling import compile_program
-from heliograph.flow.language.esql.evaluation import Evaluation
-from heliograph.flow.language.esql.parsing import parse_program
-from heliograph.flow.tree import Element, dump
+from heliograph.flow.language import dump
+from heliograph.flow.language.esql.compiling.program_compiling import compile_program
+from heliograph.flow.language.esql.parsing.program_parsing import parse_program
+from heliograph.flow.language.esql.runtime.evaluation import Evaluation
+from heliograph.flow.tree import Element
 
 DOCUMENT = '<r><a>1</a><b>two</b><c/><d x="1">4</d><e><a>5</a><b>6</b></e><e><a>7</a></e></r>'
 SOURCES = st.sampled_from(["a", "b", "c", "d", "e", "e.a", "e[2].a", "d.x", "none", "none.b"])

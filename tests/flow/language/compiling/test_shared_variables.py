@@ -7,10 +7,10 @@ from datetime import datetime
 import pytest
 
 from heliograph.flow.formats import Catalogue
-from heliograph.flow.language.esql.compiled_program import Compiled
-from heliograph.flow.language.esql.compiling import compile_program
-from heliograph.flow.language.esql.evaluation import Evaluation, LogEntry, SharedVariables
-from heliograph.flow.language.esql.parsing import parse_program
+from heliograph.flow.language.esql.compiling.program_compiling import compile_program
+from heliograph.flow.language.esql.parsing.program_parsing import parse_program
+from heliograph.flow.language.esql.runtime.compiled_program import Compiled
+from heliograph.flow.language.esql.runtime.evaluation import Evaluation, LogEntry, SharedVariables
 from heliograph.flow.tree import Element
 
 INSTANCES, MESSAGES = 4, 100

@@ -6,12 +6,12 @@ from decimal import Decimal
 import pytest
 
 from heliograph.errors import Problem
+from heliograph.flow.errors import StatementError, ThrowError
 from heliograph.flow.formats import Catalogue
-from heliograph.flow.language.esql.compiled_program import StatementError
-from heliograph.flow.language.esql.compiling import compile_program
-from heliograph.flow.language.esql.evaluation import Evaluation, SharedVariables
-from heliograph.flow.language.esql.parsing import parse_program
-from heliograph.flow.language.esql.runtime.signals import Thrown, state_of
+from heliograph.flow.language.esql.compiling.program_compiling import compile_program
+from heliograph.flow.language.esql.parsing.program_parsing import parse_program
+from heliograph.flow.language.esql.runtime.evaluation import Evaluation, SharedVariables
+from heliograph.flow.language.esql.runtime.signals import state_of
 from heliograph.flow.tree import Element
 
 
@@ -329,7 +329,7 @@ def test_throw_raises_what_it_says(run):
     with pytest.raises(StatementError) as caught:
         run("THROW USER EXCEPTION SEVERITY 3 CATALOG 'C' MESSAGE 2999 VALUES('a', 1);")
     reason = caught.value.reason
-    assert isinstance(reason, Thrown)
+    assert isinstance(reason, ThrowError)
     assert (reason.severity, reason.catalog, reason.number, reason.inserts) == (3, "C", 2999, ("a", 1))
 
 

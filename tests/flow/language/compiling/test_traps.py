@@ -3,7 +3,7 @@
 import pytest
 
 from heliograph.errors import Problem
-from heliograph.flow.language.esql.compiled_program import StatementError
+from heliograph.flow.errors import StatementError
 from heliograph.flow.language.values.intervals import Interval
 
 

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.flow.language.esql import EsqlProblem, Mistake, parse_expression, parse_program
-from heliograph.flow.language.esql.checking import check_program
+from heliograph.flow.errors import EsqlMistake, EsqlProblem
+from heliograph.flow.language.esql.checking.program_checking import check_program
+from heliograph.flow.language.esql.parsing.program_parsing import parse_expression, parse_program
 
 WORDS = re.findall(
     r"\S+",
@@ -27,7 +28,7 @@ SOUP = st.lists(st.sampled_from([*WORDS, "\n", "; \n"]), max_size=60).map(" ".jo
 QUICK = settings(max_examples=200, deadline=None)
 
 
-def _mistakes(text: str) -> list[Mistake]:
+def _mistakes(text: str) -> list[EsqlMistake]:
     try:
         program = parse_program(text, "any.esql")
     except EsqlProblem as problem:
@@ -35,7 +36,7 @@ def _mistakes(text: str) -> list[Mistake]:
     return check_program(program)
 
 
-def _assert_points_into(text: str, mistake: Mistake) -> None:
+def _assert_points_into(text: str, mistake: EsqlMistake) -> None:
     lines = text.split("\n")
     assert 1 <= mistake.line <= len(lines)
     assert mistake.source_line == lines[mistake.line - 1].rstrip("\r")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from heliograph.flow.language.esql import parse_expression, parse_program
-from heliograph.flow.language.esql.checking import check_expression, check_program
+from heliograph.flow.language.esql.checking.program_checking import check_expression, check_program
+from heliograph.flow.language.esql.parsing.program_parsing import parse_expression, parse_program
 
 
 def found(text: str, kind: str = "COMPUTE", *others: str) -> list[str]:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from heliograph.flow.language.esql import parse_program
-from heliograph.flow.language.esql.checking import check_program
+from heliograph.flow.language.esql.checking.program_checking import check_program
+from heliograph.flow.language.esql.parsing.program_parsing import parse_program
 from heliograph.flow.language.esql.syntax import Program, Statement, statements
 
 CORPUS = sorted(Path(__file__).with_name("corpus").glob("*.esql"))

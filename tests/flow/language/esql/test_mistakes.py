@@ -4,8 +4,8 @@ import pickle
 
 import pytest
 
-from heliograph.flow.language.esql import EsqlProblem, parse_program
-from heliograph.flow.language.esql.esql_problem import Mistake
+from heliograph.flow.errors import EsqlMistake, EsqlProblem
+from heliograph.flow.language.esql.parsing.program_parsing import parse_program
 
 
 def mistakes(text: str) -> list[tuple[int, int, str]]:
@@ -21,7 +21,7 @@ def test_a_mistake_shows_its_line_and_a_caret() -> None:
 
 
 def test_a_problem_can_be_pickled() -> None:
-    problem = EsqlProblem([Mistake("a.esql", 1, 2, "wrong", "x y")])
+    problem = EsqlProblem([EsqlMistake("a.esql", 1, 2, "wrong", "x y")])
     copy = pickle.loads(pickle.dumps(problem))
     assert (copy.mistakes, str(copy)) == (problem.mistakes, str(problem))
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from heliograph.flow.language.esql import parse_expression
 from heliograph.flow.language.esql.names import constant_of
+from heliograph.flow.language.esql.parsing.program_parsing import parse_expression
 from heliograph.flow.language.esql.syntax import FieldReference
 
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from heliograph.flow.language.esql import EsqlProblem, parse_expression
+from heliograph.flow.errors import EsqlProblem
+from heliograph.flow.language.esql.parsing.program_parsing import parse_expression
 from heliograph.flow.language.esql.syntax import (
     Every,
     FieldConstant,

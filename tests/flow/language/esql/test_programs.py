@@ -2,7 +2,7 @@
 
 import pytest
 
-from heliograph.flow.language.esql import parse_program
+from heliograph.flow.language.esql.parsing.program_parsing import parse_program
 from heliograph.flow.language.esql.syntax import (
     Block,
     DataType,

@@ -6,9 +6,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from flow.language.esql import printing
-from heliograph.flow.language.esql import parse_expression, parse_program
 from heliograph.flow.language.esql import syntax as s
 from heliograph.flow.language.esql.builtin_functions import FUNCTIONS, ROUNDINGS, WITHOUT_PARENTHESES, YIELDING
+from heliograph.flow.language.esql.parsing.program_parsing import parse_expression, parse_program
 
 QUICK = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 

@@ -4,7 +4,8 @@ from decimal import Decimal
 
 import pytest
 
-from heliograph.flow.language.esql import EsqlProblem, parse_expression, parse_program
+from heliograph.flow.errors import EsqlProblem
+from heliograph.flow.language.esql.parsing.program_parsing import parse_expression, parse_program
 from heliograph.flow.language.esql.syntax import Binary, FieldReference, Literal, Qualifier, Set
 
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from heliograph.flow.errors import ConversionError
 from heliograph.flow.language.values.bits import Bits
 from heliograph.flow.language.values.casts import cast
 from heliograph.flow.language.values.conversions import convert
-from heliograph.flow.language.values.errors import ConversionError
 from heliograph.flow.language.values.intervals import Interval, Qualifier
 from heliograph.flow.language.values.types import Type, type_of
 from heliograph.flow.language.values.zone import GmtTime, GmtTimestamp

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from heliograph.flow.errors import ConversionError
 from heliograph.flow.language.values.ccsid import codec, decode, encode
-from heliograph.flow.language.values.errors import ConversionError
 
 
 @pytest.mark.parametrize(

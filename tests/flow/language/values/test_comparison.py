@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from heliograph.flow.errors import INCOMPATIBLE_TYPES, ConversionError, ExpressionError
 from heliograph.flow.language.values.bits import Bits
 from heliograph.flow.language.values.comparison import (
     between,
@@ -27,7 +28,6 @@ from heliograph.flow.language.values.comparison import (
     like,
     not_equal,
 )
-from heliograph.flow.language.values.errors import INCOMPATIBLE_TYPES, ConversionError, ExpressionError
 from heliograph.flow.language.values.intervals import Interval, Qualifier
 from heliograph.flow.language.values.zone import GmtTime, GmtTimestamp
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.flow.language.values.errors import ExpressionError
+from heliograph.flow.errors import ExpressionError
 from heliograph.flow.language.values.functions import CURRENT, EXTRACT_FIELDS, extract
 from heliograph.flow.language.values.intervals import Interval, Qualifier
 from heliograph.flow.language.values.literals import to_interval

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.flow.language.values.errors import ConversionError, ExpressionError
-from heliograph.flow.language.values.patterns.datetime_patterns import read, write
+from heliograph.flow.errors import ConversionError, ExpressionError
+from heliograph.flow.language.values.datetime_patterns import read, write
 from heliograph.flow.language.values.types import Type, type_of
 from heliograph.flow.language.values.zone import GmtTime, GmtTimestamp
 

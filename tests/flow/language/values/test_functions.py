@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from heliograph.flow.language.values.errors import ConversionError, ExpressionError
+from heliograph.flow.errors import ConversionError, ExpressionError
 from heliograph.flow.language.values.functions import ANY_NUMBER, CURRENT, FUNCTIONS, Function
 
 NAMES = """

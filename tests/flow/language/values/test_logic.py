@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from heliograph.flow.errors import INCOMPATIBLE_TYPES, ExpressionError
 from heliograph.flow.language.values.comparison import and_, is_false, is_true, is_unknown, not_, or_
-from heliograph.flow.language.values.errors import INCOMPATIBLE_TYPES, ExpressionError
 
 T, F, U = True, False, None
 truths = st.sampled_from([T, F, U])

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.flow.language.values.errors import ConversionError, ExpressionError
-from heliograph.flow.language.values.patterns.number_patterns import read, write
+from heliograph.flow.errors import ConversionError, ExpressionError
+from heliograph.flow.language.values.number_patterns import read, write
 from heliograph.flow.language.values.types import Type
 
 

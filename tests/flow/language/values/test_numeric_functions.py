@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.flow.language.values.errors import (
+from heliograph.flow.errors import (
     BAD_ARGUMENT,
     DIVIDE_BY_ZERO,
     INCOMPATIBLE_TYPES,

@@ -10,9 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.flow.language.values.bits import Bits
-from heliograph.flow.language.values.conversions import convert
-from heliograph.flow.language.values.errors import (
+from heliograph.flow.errors import (
     NOT_A_DECIMAL,
     NOT_A_FLOAT,
     NOT_AN_INTEGER,
@@ -20,6 +18,8 @@ from heliograph.flow.language.values.errors import (
     EsqlError,
     ExpressionError,
 )
+from heliograph.flow.language.values.bits import Bits
+from heliograph.flow.language.values.conversions import convert
 from heliograph.flow.language.values.intervals import Interval, Qualifier, of_units
 from heliograph.flow.language.values.literals import (
     to_bits,

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from heliograph.flow.errors import BAD_ARGUMENT, INCOMPATIBLE_TYPES, ExpressionError
 from heliograph.flow.language.values.bits import Bits
-from heliograph.flow.language.values.errors import BAD_ARGUMENT, INCOMPATIBLE_TYPES, ExpressionError
 from heliograph.flow.language.values.functions import FUNCTIONS
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from heliograph.flow.inline.conversion import OURS
+from heliograph.flow.inline.conversion import MQMD_PROPERTIES
 from heliograph.pipeline.flows.native.documents import STRANGE, Document
 from heliograph.pipeline.flows.native.dropping import dropped
 from heliograph.pipeline.flows.native.verdicts import FALSE
@@ -79,7 +79,7 @@ def test_nodes_that_may_do_something_are_never_native(tmp_path):
 
 
 def test_properties_that_change_how_a_payload_is_read_are_told_by_how_their_names_begin():
-    assert all(name.startswith(STRANGE) for name in OURS)
+    assert all(name.startswith(STRANGE) for name in MQMD_PROPERTIES)
 
 
 def test_only_json_is_native(tmp_path):

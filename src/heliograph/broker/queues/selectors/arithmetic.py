@@ -2,7 +2,7 @@
 
 from math import isfinite
 
-from heliograph.mapping import Identifier, text_of
+from heliograph.mapping import Identifier, identifier_to_text
 
 Number = int | float
 NUMBERS = frozenset({int, float})
@@ -71,4 +71,4 @@ def _within(number: Number) -> Number | None:
 
 def as_text(identifier: Identifier | None) -> str | None:
     """A message or correlation identifier as JMS clients know it."""
-    return None if identifier is None else text_of(identifier)
+    return None if identifier is None else identifier_to_text(identifier)

@@ -8,21 +8,7 @@ to the other, and what is unknown is neither.
 from collections.abc import Callable
 from typing import Any as Anything
 
-from heliograph.amqp.messages import (
-    CORRELATION_ID,
-    CREATION_TIME,
-    DURABLE,
-    FIRST_ACQUIRER,
-    GROUP_ID,
-    GROUP_SEQUENCE,
-    MESSAGE_ID,
-    PRIORITY,
-    PROPERTY_NAMES,
-    REPLY_TO,
-    SUBJECT,
-    TO,
-    TTL,
-)
+from heliograph.amqp.messages import sections
 from heliograph.broker.queues.message_view import MessageView
 from heliograph.broker.queues.selectors import arithmetic
 from heliograph.broker.queues.selectors.expressions import (
@@ -43,7 +29,7 @@ from heliograph.broker.queues.selectors.expressions import (
 from heliograph.broker.queues.selectors.parsing import parse
 from heliograph.common.bounded_dict import BoundedDict
 from heliograph.common.like_pattern import matcher
-from heliograph.mapping import PREFIX, user_properties
+from heliograph.mapping import AMQP_FIELD_PREFIX, PRIORITY_PROPERTY, USER_ID_PROPERTY, field_name
 
 
 def _header(position: int) -> str:
@@ -55,26 +41,26 @@ def _field(position: int) -> str:
 
 
 FIELDS = {
-    "JMSMessageID": f"as_text({_field(MESSAGE_ID)})",
-    "JMSCorrelationID": f"as_text({_field(CORRELATION_ID)})",
-    "JMSType": _field(SUBJECT),
-    "JMSPriority": _header(PRIORITY),
-    "JMSDeliveryMode": f"'PERSISTENT' if {_header(DURABLE)} else 'NON_PERSISTENT'",
-    "JMSTimestamp": _field(CREATION_TIME),
+    "JMSMessageID": f"as_text({_field(sections.MESSAGE_ID)})",
+    "JMSCorrelationID": f"as_text({_field(sections.CORRELATION_ID)})",
+    "JMSType": _field(sections.SUBJECT),
+    "JMSPriority": _header(sections.PRIORITY),
+    "JMSDeliveryMode": f"'PERSISTENT' if {_header(sections.DURABLE)} else 'NON_PERSISTENT'",
+    "JMSTimestamp": _field(sections.CREATION_TIME),
     "JMSExpiration": "view.expiration",
-    "JMSXGroupID": _field(GROUP_ID),
-    "JMSXGroupSeq": _field(GROUP_SEQUENCE),
+    "JMSXGroupID": _field(sections.GROUP_ID),
+    "JMSXGroupSeq": _field(sections.GROUP_SEQUENCE),
     "JMSXUserID": "view.user",
     "JMSXDeliveryCount": "view.delivery_count + 1",
-    "JMSReplyTo": _field(REPLY_TO),
-    "JMSDestination": _field(TO),
-    PREFIX + "durable": _header(DURABLE),
-    user_properties.PRIORITY: _header(PRIORITY),
-    PREFIX + "ttl": _header(TTL),
-    PREFIX + "first_acquirer": _header(FIRST_ACQUIRER),
-    PREFIX + "delivery_count": "view.delivery_count",
-    **{user_properties.name_of(position): _field(position) for position in range(len(PROPERTY_NAMES))},
-    user_properties.USER_ID: "view.user",
+    "JMSReplyTo": _field(sections.REPLY_TO),
+    "JMSDestination": _field(sections.TO),
+    AMQP_FIELD_PREFIX + "durable": _header(sections.DURABLE),
+    PRIORITY_PROPERTY: _header(sections.PRIORITY),
+    AMQP_FIELD_PREFIX + "ttl": _header(sections.TTL),
+    AMQP_FIELD_PREFIX + "first_acquirer": _header(sections.FIRST_ACQUIRER),
+    AMQP_FIELD_PREFIX + "delivery_count": "view.delivery_count",
+    **{field_name(position): _field(position) for position in range(len(sections.PROPERTY_NAMES))},
+    USER_ID_PROPERTY: "view.user",
 }
 """Names that stand for fields of the message, and how a view tells them. All others are application properties."""
 

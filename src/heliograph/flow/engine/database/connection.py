@@ -5,7 +5,8 @@ from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any, Protocol
 
-from heliograph.flow.language.esql.database_access import DatabaseError, Rows
+from heliograph.flow.errors import DatabaseError
+from heliograph.flow.language.esql.runtime.database_access import Rows
 from heliograph.flow.language.values.bits import Bits
 from heliograph.flow.language.values.intervals import Interval
 from heliograph.flow.language.values.zone import GmtTime, GmtTimestamp, time_to_local, to_local

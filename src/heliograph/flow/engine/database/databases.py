@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from heliograph.common import private_files
 from heliograph.common.suggestions import closest
-from heliograph.errors import Problem
+from heliograph.errors import NotInstalled
 from heliograph.flow.engine.database import postgresql, sqlite
 from heliograph.flow.engine.database.connection import LOST, NO_CONNECTION, NO_SUCH_SOURCE, SPOILT, WARNING, Connection
-from heliograph.flow.language.esql.database_access import DatabaseError, Rows
+from heliograph.flow.errors import DatabaseError, InvalidFlow
+from heliograph.flow.language.esql.runtime.database_access import Rows
 
 if TYPE_CHECKING:
     from sqlalchemy import URL
@@ -47,14 +48,14 @@ class DataSources:
         try:
             url = make_url(text)
         except ArgumentError as error:
-            raise Problem(
+            raise InvalidFlow(
                 f"data source {name}: expected a URL such as postgresql://host/database, found {text!r}"
             ) from error
         kind = url.get_backend_name()
         if kind == "postgresql":
             return url.set(drivername="postgresql+psycopg")
         if kind != "sqlite":
-            raise Problem(f"data source {name}: expected sqlite or postgresql, found {kind!r}")
+            raise InvalidFlow(f"data source {name}: expected sqlite or postgresql, found {kind!r}")
         if url.database and url.database != ":memory:":
             return url.set(database=str(self._state / url.database))
         return url
@@ -87,7 +88,7 @@ class DataSources:
         try:
             dialect = create_engine(url).dialect
         except ModuleNotFoundError as error:
-            raise Problem(
+            raise NotInstalled(
                 f"data source {name}: {kind} needs the package {error.name}, which is not installed; "
                 f"pip install 'heliograph[{kind}]' brings it"
             ) from error

@@ -9,7 +9,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from heliograph.flow.engine.database.connection import SPOILT, for_postgresql, unsupported
-from heliograph.flow.language.esql.database_access import DatabaseError, Rows
+from heliograph.flow.errors import DatabaseError
+from heliograph.flow.language.esql.runtime.database_access import Rows
 from heliograph.flow.language.values.intervals import Interval, Qualifier
 
 if TYPE_CHECKING:

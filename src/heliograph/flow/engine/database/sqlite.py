@@ -8,7 +8,8 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, NoReturn
 
 from heliograph.flow.engine.database.connection import WRONG_PARAMETERS, for_sqlite, unsupported
-from heliograph.flow.language.esql.database_access import DatabaseError, Rows
+from heliograph.flow.errors import DatabaseError
+from heliograph.flow.language.esql.runtime.database_access import Rows
 
 BUSY_SECONDS = 10
 """How long a statement waits for another connection that writes."""

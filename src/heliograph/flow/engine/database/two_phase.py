@@ -6,10 +6,9 @@ source, so that it can be found again after a crash, and told from what belongs 
 
 from hashlib import blake2b
 
-from heliograph.errors import Problem
 from heliograph.flow.engine.database.databases import Databases, DataSources
 from heliograph.flow.engine.database.postgresql import PostgresqlConnection
-from heliograph.flow.language.esql.database_access import DatabaseError
+from heliograph.flow.errors import DatabaseError, InvalidFlow
 
 _LONGEST = 100
 _DIGITS = 16
@@ -33,7 +32,7 @@ class TwoPhase:
         self._sources = sources.names()
         for source in self._sources:
             if not sources.is_coordinated(source):
-                raise Problem(f"a coordinated flow needs PostgreSQL, and data source {source} is SQLite")
+                raise InvalidFlow(f"a coordinated flow needs PostgreSQL, and data source {source} is SQLite")
 
     def check(self) -> None:
         """`DatabaseError` if a database does not keep prepared transactions."""

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from heliograph.errors import Problem
 from heliograph.flow.definition import NodeDefinition
 from heliograph.flow.engine.aggregation_store import Aggregate, AggregationStore, Match
 from heliograph.flow.engine.compilation import Compilation
@@ -19,6 +18,7 @@ from heliograph.flow.engine.message import Message, TreeReading
 from heliograph.flow.engine.node import READING, REQUIRED, Node, NodeKind, Property, Timer, TimerNode
 from heliograph.flow.engine.outcome import Outcome, Result
 from heliograph.flow.engine.run import Assembly, Resources, Run, Target
+from heliograph.flow.errors import NodeError
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.formats.messages import MessageSettings
 from heliograph.flow.tree import Element
@@ -35,7 +35,7 @@ _FOR_EVER = -1
 
 def _store(resources: Resources) -> AggregationStore:
     if resources.aggregation is None:
-        raise Problem("There is no store for aggregations; the runner has to open one.")
+        raise NodeError("There is no store for aggregations; the runner has to open one.")
     return resources.aggregation
 
 
@@ -84,7 +84,7 @@ class AggregateControl(Node):
     def _launched(self, assembly: Assembly, run: Run, identifier: bytes) -> Assembly | None:
         store = _store(run.resources)
         if not store.requests(identifier):
-            raise Problem(f"Aggregation {self._aggregate}: no AggregateRequest was reached behind the out terminal.")
+            raise NodeError(f"Aggregation {self._aggregate}: no AggregateRequest was reached behind the out terminal.")
         if self._control is None:
             store.launch(identifier, identifier)
             return None
@@ -112,13 +112,13 @@ class AggregateRequest(Node):
             environment = assembly.local_environment
             aggregate = _bytes_at(environment, (CONTROL_FOLDER, "AggregateId"))
             if not aggregate:
-                raise Problem(
+                raise NodeError(
                     f"LocalEnvironment.{CONTROL_FOLDER} is missing: AggregateControl has to be before this node, and a "
                     "Compute between them whose mode has LocalEnvironment has to copy it."
                 )
             written = _bytes_at(environment, ("WrittenDestination", "MQ", "DestinationData", "msgId"))
             if not written:
-                raise Problem(
+                raise NodeError(
                     "Nothing was written: AggregateRequest has to be behind the out terminal of a QueueOutput."
                 )
             _store(run.resources).request(aggregate, self._folder, written)
@@ -171,7 +171,7 @@ class AggregateReply(TimerNode):
         store = _store(run.resources)
         envelope = assembly.message.envelope
         if not envelope.message_id:
-            raise Problem("A reply needs an identifier (MQMD.MsgId), so that it is known when it comes again.")
+            raise NodeError("A reply needs an identifier (MQMD.MsgId), so that it is known when it comes again.")
         kept = replace(envelope, expiry=_FOR_EVER)
         match, aggregate = store.reply(self._aggregate, kept)
         if aggregate is not None:
@@ -188,7 +188,7 @@ class AggregateReply(TimerNode):
         try:
             envelope = assembly.message.envelope
             if not envelope.body.startswith(_CONTROL_MESSAGE):
-                raise Problem("This is no control message of an AggregateControl.")
+                raise NodeError("This is no control message of an AggregateControl.")
             identifier = bytes.fromhex(envelope.body.removeprefix(_CONTROL_MESSAGE).decode("ascii", "replace"))
             aggregate = _store(run.resources).launch(identifier, envelope.message_id or identifier)
             following = self._whole(aggregate) if aggregate is not None else None

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from heliograph.errors import Problem
 from heliograph.flow.definition import NodeDefinition
 from heliograph.flow.engine.compilation import Compilation
 from heliograph.flow.engine.esql_programs import Changes
@@ -11,10 +10,17 @@ from heliograph.flow.engine.message import Message
 from heliograph.flow.engine.node import REQUIRED, Node, NodeKind, Property, choice
 from heliograph.flow.engine.nodes.tree_ownership import is_message_moved
 from heliograph.flow.engine.run import Assembly, Resources, Run, Target
-from heliograph.flow.language.esql.compiled_program import CompiledModule
-from heliograph.flow.language.esql.database_access import DatabaseAccess
-from heliograph.flow.language.esql.evaluation import Evaluation, LogEntry, Propagation, late, no_propagation
-from heliograph.flow.language.esql.runtime.message_root import MessageRoot
+from heliograph.flow.errors import NodeError
+from heliograph.flow.language.esql.runtime.compiled_program import CompiledModule
+from heliograph.flow.language.esql.runtime.database_access import DatabaseAccess
+from heliograph.flow.language.esql.runtime.evaluation import (
+    Evaluation,
+    LogEntry,
+    MessageRoot,
+    Propagation,
+    late,
+    no_propagation,
+)
 
 COMPUTE_OUTPUTS = ("out", "out1", "out2", "out3", "out4")
 
@@ -182,7 +188,7 @@ class SendingNode(EsqlNode):
         target = self._labels.get(propagation.label)
         if target is None:
             known = ", ".join(sorted(self._labels)) or "none"
-            raise Problem(f"There is no label {propagation.label!r} in the flow. It has: {known}.")
+            raise NodeError(f"There is no label {propagation.label!r} in the flow. It has: {known}.")
         return target
 
 

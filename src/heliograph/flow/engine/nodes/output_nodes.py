@@ -7,26 +7,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from heliograph.errors import Problem
 from heliograph.flow.definition import NodeDefinition
 from heliograph.flow.engine.compilation import Compilation
-from heliograph.flow.engine.exceptions import REFUSED
 from heliograph.flow.engine.message import Message
 from heliograph.flow.engine.node import REQUIRED, TRANSACTION, Node, NodeKind, Property, choice
 from heliograph.flow.engine.outcome import Effect, Put, Respond, WriteFile
 from heliograph.flow.engine.run import Assembly, Run, Target
+from heliograph.flow.errors import EffectRefused, NodeError
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.tree import Element
 from heliograph.flow.tree.element_types import NAME_VALUE
 
 REQUEST = 1
 REPLY = 2
-
-
-class Refused(Problem):
-    """The server did not take what an earlier attempt has put."""
-
-    number = REFUSED
 
 
 class PutOptions:
@@ -67,7 +60,7 @@ class PutOptions:
     def check_refusal(self, destination: str, run: Run) -> None:
         """Fail if the server has refused this before."""
         if run.refusals and (self.name, destination) in run.refusals:
-            raise Refused(f"{destination} does not take the message: {run.refusals[self.name, destination]}")
+            raise EffectRefused(f"{destination} does not take the message: {run.refusals[self.name, destination]}")
 
 
 class Output(Node):
@@ -139,7 +132,7 @@ class QueueOutput(Output):
             return [reply_queue(message)]
         queues = destination_list(local_environment)
         if not queues:
-            raise Problem("The destination list is empty: LocalEnvironment.Destination.MQ has no DestinationData.")
+            raise NodeError("The destination list is empty: LocalEnvironment.Destination.MQ has no DestinationData.")
         return queues
 
     def note(self, effect: Put) -> Mapping[str, Any]:
@@ -183,7 +176,7 @@ class QueueReply(Output):
 def reply_queue(message: Envelope) -> str:
     """Where the sender of the message wants replies."""
     if not message.reply_to:
-        raise Problem("The message names no queue for replies (MQMD.ReplyToQ is empty).")
+        raise NodeError("The message names no queue for replies (MQMD.ReplyToQ is empty).")
     return message.reply_to
 
 
@@ -195,7 +188,7 @@ def destination_list(local_environment: Element) -> list[str]:
     for data in folder.all("DestinationData") if folder is not None else ():
         queue = data.first("queueName")
         if queue is None or not isinstance(queue.value, str) or not queue.value:
-            raise Problem("An entry of the destination list has no queueName.")
+            raise NodeError("An entry of the destination list has no queueName.")
         queues.append(queue.value)
     return queues
 
@@ -221,9 +214,11 @@ class FileOutput(Output):
         directory = _text(folder, "Directory") or self._directory
         name = _text(folder, "Name") or self._file
         if not name:
-            raise Problem("The file has no name: neither the property name nor LocalEnvironment.Destination.File.Name.")
+            raise NodeError(
+                "The file has no name: neither the property name nor LocalEnvironment.Destination.File.Name."
+            )
         if run.refusals and (self.name, name) in run.refusals:
-            raise Refused(f"{name} cannot be written: {run.refusals[self.name, name]}")
+            raise EffectRefused(f"{name} cannot be written: {run.refusals[self.name, name]}")
         transactional = run.transactional if self._transaction == "automatic" else self._transaction == "yes"
         data = assembly.message.envelope.body + self._ending
         return (WriteFile(directory, name, data, self._append, self.name, transactional),)
@@ -251,7 +246,7 @@ class HttpReply(Output):
         request = folder.first("RequestIdentifier") if folder is not None else None
         identifier = request.value if request is not None else run.origin.message_id
         if not isinstance(identifier, bytes) or not identifier:
-            raise Problem(
+            raise NodeError(
                 "No request waits for this answer: LocalEnvironment.Destination.HTTP.RequestIdentifier is empty."
             )
         code = folder.first("ReplyStatusCode") if folder is not None else None

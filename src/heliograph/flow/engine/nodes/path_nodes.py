@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-from heliograph.errors import Problem
 from heliograph.flow.definition import NodeDefinition
 from heliograph.flow.engine.compilation import Compilation
 from heliograph.flow.engine.exceptions import FlowException
@@ -10,7 +9,7 @@ from heliograph.flow.engine.node import Node, NodeKind, Property, choice
 from heliograph.flow.engine.nodes.esql_nodes import COMPUTE_MODES
 from heliograph.flow.engine.nodes.tree_ownership import maker_of_trees, propagates
 from heliograph.flow.engine.run import Assembly, Run, Target
-from heliograph.flow.language.values.errors import UserError
+from heliograph.flow.errors import NodeError, UserError
 from heliograph.flow.tree import Element
 
 # RouteToLabel and Label: paths that are chosen by name, from a list in the local environment.
@@ -43,18 +42,18 @@ class RouteToLabel(Node):
     def _find(self, local_environment: Element) -> tuple[Element, Target]:
         entries = router_entries(local_environment)
         if not entries:
-            raise Problem(
+            raise NodeError(
                 f"The list of labels is empty: LocalEnvironment.{'.'.join(ROUTER_LIST)} has no {ENTRY}. "
                 "A Compute node before this one has to build it (with a compute mode that has LocalEnvironment)."
             )
         entry = entries[self._at]
         name = entry.first(LABEL_NAME)
         if name is None or not isinstance(name.value, str):
-            raise Problem(f"The entry of the list of labels has no {LABEL_NAME}.")
+            raise NodeError(f"The entry of the list of labels has no {LABEL_NAME}.")
         target = self._labels.get(name.value)
         if target is None:
             known = ", ".join(sorted(self._labels))
-            raise Problem(f"There is no label {name.value!r} in the flow. It has: {known}.")
+            raise NodeError(f"There is no label {name.value!r} in the flow. It has: {known}.")
         return entry, target
 
 

@@ -11,7 +11,6 @@ A message with `MQRFH2.psc.Command` registers (RegSub) or ends (DeregSub) such a
 from collections.abc import Sequence
 from dataclasses import replace
 
-from heliograph.errors import Problem
 from heliograph.flow.definition import NodeDefinition
 from heliograph.flow.engine.compilation import Compilation
 from heliograph.flow.engine.node import TRANSACTION, Node, NodeKind, Property
@@ -19,8 +18,9 @@ from heliograph.flow.engine.nodes.output_nodes import PERSISTENCE, PutOptions
 from heliograph.flow.engine.outcome import Effect, Publish, Put
 from heliograph.flow.engine.run import Assembly, Run
 from heliograph.flow.engine.subscriptions import Subscription, SubscriptionRegistry
+from heliograph.flow.errors import NodeError
 from heliograph.flow.formats.envelope import Envelope
-from heliograph.flow.language.esql.evaluation import Evaluation
+from heliograph.flow.language.esql.runtime.evaluation import Evaluation
 from heliograph.flow.tree import Element
 
 _HEADER = "MQHRF2"
@@ -60,9 +60,9 @@ class Publication(Node):
 
     def _published(self, topic: str, psc: Element | None, assembly: Assembly, run: Run) -> list[Effect]:
         if not topic:
-            raise Problem("The message has no topic: neither MQRFH2.psc.Topic nor Properties.Topic.")
+            raise NodeError("The message has no topic: neither MQRFH2.psc.Topic nor Properties.Topic.")
         if "+" in topic or "#" in topic:
-            raise Problem(f"The topic {topic!r} cannot be published on: + and # are for subscriptions.")
+            raise NodeError(f"The topic {topic!r} cannot be published on: + and # are for subscriptions.")
         self._put_options.check_refusal(topic, run)
         envelope = self._put_options.envelope(assembly.message, run)
         transactional = self._put_options.transactional(run)
@@ -85,7 +85,7 @@ class Publication(Node):
     def _subscribe(self, command: str, psc: Element | None, message: Envelope, run: Run) -> None:
         registry = run.resources.subscriptions
         if registry is None:
-            raise Problem("There is no registry of subscriptions; the runner has to open one.")
+            raise NodeError("There is no registry of subscriptions; the runner has to open one.")
         queue = _first(psc, "QName") or message.reply_to
         for topic in _all(psc, "Topic") or [""]:
             subscription = Subscription(queue, topic, _first(psc, "SubPoint"), _first(psc, "Filter"))
@@ -97,9 +97,9 @@ def _carry_out(command: str, subscription: Subscription, registry: SubscriptionR
         registry.register(subscription)
     elif command == "DeregSub":
         if not registry.deregister(subscription):
-            raise Problem(f"There is no such subscription: {subscription}.")
+            raise NodeError(f"There is no such subscription: {subscription}.")
     else:
-        raise Problem(f"expected one of Publish, DelPub, RegSub, DeregSub in MQRFH2.psc.Command, found {command!r}")
+        raise NodeError(f"expected one of Publish, DelPub, RegSub, DeregSub in MQRFH2.psc.Command, found {command!r}")
 
 
 def _psc(root: Element) -> Element | None:

@@ -12,12 +12,12 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from heliograph.errors import Problem
 from heliograph.flow.definition import NodeDefinition
 from heliograph.flow.engine.compilation import Compilation
 from heliograph.flow.engine.message import Message
 from heliograph.flow.engine.node import REQUIRED, Node, NodeKind, Property
 from heliograph.flow.engine.run import Assembly, Run, Target
+from heliograph.flow.errors import InvalidFlow, NodeError
 from heliograph.flow.formats.catalogue import Catalogue
 from heliograph.flow.tree import Element, Part, Text
 
@@ -93,7 +93,7 @@ class PythonNode(Node):
         results = []
         for terminal, result in _pairs(returned):
             if terminal not in self._outputs:
-                raise Problem(f"process returned the terminal {terminal!r}; there are {', '.join(OUTPUTS)}.")
+                raise NodeError(f"process returned the terminal {terminal!r}; there are {', '.join(OUTPUTS)}.")
             target = self._outputs[terminal]
             if target is not None:
                 made = Message(assembly.message.reading, None, result.root)
@@ -111,10 +111,10 @@ def _pairs(returned: Any) -> Iterable[tuple[str, PythonMessage]]:
         yield returned
         return
     if isinstance(returned, str | bytes) or not isinstance(returned, Iterable):
-        raise Problem(f"process has to return messages, or None; it returned {type(returned).__name__} {returned!r}.")
+        raise NodeError(f"process has to return messages, or None; it returned {type(returned).__name__} {returned!r}.")
     for item in returned:
         if not isinstance(item, PythonMessage) and not _is_pair(item):
-            raise Problem(f"process has to return messages, or pairs of a terminal and a message, not {item!r}.")
+            raise NodeError(f"process has to return messages, or pairs of a terminal and a message, not {item!r}.")
         yield item if isinstance(item, tuple) else ("out", item)
 
 
@@ -133,12 +133,12 @@ def load_function(text: str, file: str, name: str) -> Callable[..., Any]:
     try:
         exec(compile(text, file, "exec"), names)  # noqa: S102 - running the flow developer's code is the node's purpose
     except SyntaxError as error:
-        raise Problem(f"{file}:{error.lineno or 0}:{error.offset or 0}: {error.msg}") from error
+        raise InvalidFlow(f"{file}:{error.lineno or 0}:{error.offset or 0}: {error.msg}") from error
     except Exception as error:
-        raise Problem(f"{file}: {type(error).__name__} when it was loaded: {error}") from error
+        raise InvalidFlow(f"{file}: {type(error).__name__} when it was loaded: {error}") from error
     function = names.get(name)
     if not callable(function):
-        raise Problem(f"{file}: expected a function {name}(message, ...), found none")
+        raise InvalidFlow(f"{file}: expected a function {name}(message, ...), found none")
     wanted(function)
     return function  # type: ignore[no-any-return]
 
@@ -148,7 +148,9 @@ def wanted(function: Callable[..., Any]) -> tuple[str, ...]:
     _, *others = inspect.signature(function).parameters
     for name in others:
         if name not in OFFERED:
-            raise Problem(f"{function.__name__} takes {name!r}; after the message it can take {', '.join(OFFERED)}.")
+            raise InvalidFlow(
+                f"{function.__name__} takes {name!r}; after the message it can take {', '.join(OFFERED)}."
+            )
     return tuple(others)
 
 

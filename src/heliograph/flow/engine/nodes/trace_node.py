@@ -8,13 +8,14 @@ from heliograph.flow.definition import NodeDefinition
 from heliograph.flow.engine.compilation import Compilation
 from heliograph.flow.engine.node import Node, NodeKind, Property, choice
 from heliograph.flow.engine.run import Assembly, Run, Target
-from heliograph.flow.language.esql.checking import check_expression
-from heliograph.flow.language.esql.compiling import FilterExpression, compile_filter_expression
-from heliograph.flow.language.esql.esql_problem import EsqlProblem
-from heliograph.flow.language.esql.evaluation import Evaluation
-from heliograph.flow.language.esql.parsing import parse_expression
+from heliograph.flow.errors import EsqlProblem, InvalidFlow
+from heliograph.flow.language.dumping import dump
+from heliograph.flow.language.esql.checking.program_checking import check_expression
+from heliograph.flow.language.esql.compiling.program_compiling import FilterExpression, compile_filter_expression
+from heliograph.flow.language.esql.parsing.program_parsing import parse_expression
+from heliograph.flow.language.esql.runtime.evaluation import Evaluation
 from heliograph.flow.language.values.text import character
-from heliograph.flow.tree import Element, dump
+from heliograph.flow.tree import Element
 
 
 class Trace(Node):
@@ -98,7 +99,7 @@ def _end(pattern: str, at: int) -> int:
             if not depth:
                 return position
             depth -= 1
-    raise Problem(f"expected }} at the end of ${{{pattern[at:]}")
+    raise InvalidFlow(f"expected }} at the end of ${{{pattern[at:]}")
 
 
 def shown(value: Any) -> str:

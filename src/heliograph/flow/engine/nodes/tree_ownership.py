@@ -6,7 +6,7 @@ from heliograph.flow.definition import NodeDefinition
 from heliograph.flow.engine.compilation import Compilation
 from heliograph.flow.engine.esql_programs import MESSAGE, parse_others, select_module, syntax_nodes
 from heliograph.flow.language.esql import syntax
-from heliograph.flow.language.esql.parsing import parse_program
+from heliograph.flow.language.esql.parsing.program_parsing import parse_program
 
 COMPUTE = "COMPUTE"
 

@@ -17,19 +17,10 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, NamedTuple
 
 from heliograph.common.documents import Place
+from heliograph.flow.errors import ModelProblem
 from heliograph.flow.formats.copybook.copybook_items import Item
 from heliograph.flow.formats.cwf.cwf_plan import PROPERTIES
-from heliograph.flow.formats.model import (
-    Field,
-    Group,
-    Member,
-    Message,
-    ModelProblem,
-    Occurs,
-    Order,
-    PhysicalFormat,
-    Type,
-)
+from heliograph.flow.formats.model import Field, Group, Member, Message, Occurs, Order, PhysicalFormat, Type
 from heliograph.flow.formats.model.model_kinds import Imported
 
 # Sizes of items, and the slack bytes that SYNC puts before them.

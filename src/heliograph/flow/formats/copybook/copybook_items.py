@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from heliograph.common.documents import Place
+from heliograph.flow.errors import ModelProblem
 from heliograph.flow.formats.copybook.sentences import Sentence, Token
-from heliograph.flow.formats.model import ModelProblem
 
 # Pictures: what PIC says of a field.
 

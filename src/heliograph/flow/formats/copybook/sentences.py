@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from heliograph.common.documents import Place
-from heliograph.flow.formats.model import ModelProblem
+from heliograph.flow.errors import ModelProblem
 
 FIRST_COLUMN, LAST_COLUMN = 7, 72
 FREE = re.compile(r" {0,6}[0-9]{1,2} +[A-Za-z:]").match

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from heliograph.errors import Problem
+from heliograph.flow.errors import ModelProblem
 from heliograph.flow.formats.charsets import Charset, charset, named_charset
 from heliograph.flow.formats.cwf.cwf_shapes import (
     FilledShape,
@@ -22,7 +23,7 @@ from heliograph.flow.formats.cwf.cwf_shapes import (
     zoned_shape,
 )
 from heliograph.flow.formats.cwf.host_numbers import ASCII, ASCII_TRANSLATED, EBCDIC, SignOrientation, Zones
-from heliograph.flow.formats.model import Field, ModelProblem, PhysicalFormat, Type, reference
+from heliograph.flow.formats.model import Field, PhysicalFormat, Type, reference
 from heliograph.flow.formats.model.field_values import CLASSES, Calendar, calendar, integer
 from heliograph.flow.tree import Text
 

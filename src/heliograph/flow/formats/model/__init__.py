@@ -1,5 +1,6 @@
 """Models (message sets): logical messages, and the physical formats that they are read and written in."""
 
+from heliograph.flow.errors import ModelProblem
 from heliograph.flow.formats.model.logical import (
     Field,
     Group,
@@ -11,7 +12,7 @@ from heliograph.flow.formats.model.logical import (
     PhysicalFormat,
     Type,
 )
-from heliograph.flow.formats.model.model_kinds import ModelProblem, Property, Reference, reference
+from heliograph.flow.formats.model.model_kinds import Property, Reference, reference
 from heliograph.flow.formats.model.models import ModelFormat, Models
 from heliograph.flow.formats.model.source import Codec, Site, Source
 
@@ -23,7 +24,6 @@ __all__ = [
     "Message",
     "Model",
     "ModelFormat",
-    "ModelProblem",
     "Models",
     "Occurs",
     "Order",

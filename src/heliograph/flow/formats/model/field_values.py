@@ -12,9 +12,9 @@ from decimal import Decimal
 from functools import partial
 from typing import Any, NamedTuple
 
+from heliograph.flow.errors import EsqlError
 from heliograph.flow.formats.model.logical import Type
 from heliograph.flow.language.values.conversions import convert
-from heliograph.flow.language.values.errors import EsqlError
 from heliograph.flow.language.values.literals import MAX_INTEGER, MIN_INTEGER
 from heliograph.flow.language.values.types import Type as EsqlType
 

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any, NamedTuple, Protocol
 
 from heliograph.common.documents import Place
-from heliograph.errors import Problem
+from heliograph.flow.errors import ModelProblem
 from heliograph.flow.formats.model.logical import Message, PhysicalFormat, Properties
 from heliograph.flow.formats.model.source import Source
 from heliograph.flow.tree import Text
@@ -19,18 +19,6 @@ from heliograph.flow.tree import Text
 # What is wrong with a model.
 
 MOST_MEMBERS = 100_000
-
-
-class ModelProblem(Problem):
-    """A model file that cannot be used: says where, what was expected and what is there."""
-
-    def __init__(self, place: Place | str, text: str) -> None:
-        super().__init__(f"{place}: {text}")
-        self.place = place
-        self.text = text
-
-    def __reduce__(self) -> tuple[type["ModelProblem"], tuple[Place | str, str]]:
-        return ModelProblem, (self.place, self.text)
 
 
 @contextmanager

@@ -32,6 +32,7 @@ from pathlib import PurePath
 from typing import Any
 
 from heliograph.common.documents import Entry, Place, read_entries
+from heliograph.flow.errors import ModelProblem
 from heliograph.flow.formats.model.logical import (
     ONCE,
     Field,
@@ -47,7 +48,6 @@ from heliograph.flow.formats.model.logical import (
 )
 from heliograph.flow.formats.model.model_kinds import (
     Members,
-    ModelProblem,
     checked,
     files_taken_in,
     import_for,

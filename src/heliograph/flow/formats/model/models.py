@@ -5,9 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-from heliograph.errors import Problem
+from heliograph.flow.errors import MessageError, ModelProblem
 from heliograph.flow.formats.model.logical import Message, Model, PhysicalFormat
-from heliograph.flow.formats.model.model_kinds import ModelProblem, kind_named, not_too_deep
+from heliograph.flow.formats.model.model_kinds import kind_named, not_too_deep
 from heliograph.flow.formats.model.model_loading import load_models
 from heliograph.flow.formats.model.source import Codec, compiled
 from heliograph.flow.tree import Part, Text
@@ -100,5 +100,5 @@ def _named(known: Mapping[str, Named], name: str, what: str, where: str) -> Name
         return next(iter(known.values()))
     listed = ", ".join(sorted(known)) or "none"
     if not name:
-        raise Problem(f"Properties do not name a {what}; {where} has {listed}")
-    raise Problem(f"{where} has no {what} {name}; it has {listed}")
+        raise MessageError(f"Properties do not name a {what}; {where} has {listed}")
+    raise MessageError(f"{where} has no {what} {name}; it has {listed}")

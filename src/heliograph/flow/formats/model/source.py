@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from heliograph.flow.formats.format_problem import CANNOT_READ, CANNOT_WRITE, FormatProblem
+from heliograph.flow.errors import CANNOT_READ, CANNOT_WRITE, FormatProblem
 from heliograph.flow.tree import Part
 
 

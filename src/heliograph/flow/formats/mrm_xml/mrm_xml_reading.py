@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 from xml.parsers import expat
 
-from heliograph.flow.formats.format_problem import FormatProblem
+from heliograph.flow.errors import FormatProblem
 from heliograph.flow.formats.mrm_xml.mrm_xml_shapes import XSI, Content, Document, Shape
 from heliograph.flow.formats.xml.dialect import XMLNSC
 from heliograph.flow.formats.xml.expat_reader import decode

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from heliograph.flow.formats.model import Field, Group, Member, Message, ModelProblem, Order, PhysicalFormat, Property
+from heliograph.flow.errors import ModelProblem
+from heliograph.flow.formats.model import Field, Group, Member, Message, Order, PhysicalFormat, Property
 from heliograph.flow.formats.mrm_xml.mrm_xml_values import XmlValues, values_of
 from heliograph.flow.formats.xml.dialect import writable
 

@@ -8,7 +8,8 @@ from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from heliograph.flow.formats.model import Field, ModelProblem, Type
+from heliograph.flow.errors import ModelProblem
+from heliograph.flow.formats.model import Field, Type
 from heliograph.flow.formats.model.field_values import CLASSES, CONVERSIONS, integer
 
 INTEGER = re.compile(r"[+-]?[0-9]+").fullmatch

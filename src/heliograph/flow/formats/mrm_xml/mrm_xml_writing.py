@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from heliograph.flow.formats.format_problem import CANNOT_WRITE, FormatProblem
+from heliograph.flow.errors import CANNOT_WRITE, FormatProblem
 from heliograph.flow.formats.model import Field, Order, Type
 from heliograph.flow.formats.mrm_xml.mrm_xml_shapes import XSI, Content, Document, Shape
 from heliograph.flow.formats.xml.expat_reader import encode

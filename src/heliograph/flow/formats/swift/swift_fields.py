@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from heliograph.errors import Problem
+from heliograph.errors import InvalidInput
 from heliograph.flow.tree import Element, Value
 from heliograph.flow.tree.element_types import NAME_VALUE
 
@@ -123,7 +123,7 @@ class _Reader:
             if not end:
                 return items
         expected = f"{end!r}" if end else "no closing bracket"
-        raise Problem(f"Field format {self.notation!r}: expected {expected} at character {self.at}.")
+        raise InvalidInput(f"Field format {self.notation!r}: expected {expected} at character {self.at}.")
 
 
 def _data(found: re.Match[str]) -> Item:
@@ -170,7 +170,7 @@ class FieldFormat:
         items = parse(text)
         components = [component for item in items for component in components_of(item)]
         if names and len(names) != len(components):
-            raise Problem(
+            raise InvalidInput(
                 f"Field {tag}, format {text!r}: expected names for {len(components)} components, found {len(names)}."
             )
         for component, name in zip(components, names, strict=False):
@@ -320,7 +320,7 @@ def expected_item(item: str) -> Expected:
     """The item that is written like `98a?`."""
     found = _EXPECTED_ITEM.fullmatch(item)
     if found is None:
-        raise Problem(
+        raise InvalidInput(
             f"expected a tag such as 20C or 98a, or the code of a sequence, with ?, + or * behind it; found {item!r}"
         )
     name = found["name"]

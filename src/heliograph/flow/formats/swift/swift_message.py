@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from heliograph.flow.formats.format_problem import CANNOT_WRITE, FormatProblem
+from heliograph.flow.errors import CANNOT_WRITE, FormatProblem
 from heliograph.flow.formats.swift.swift_fields import FieldFormat, plain
 from heliograph.flow.formats.swift.text_block import Field, Sequence, SequenceModel, TextReader, TextWriter, new_value
 from heliograph.flow.tree import Element, Part

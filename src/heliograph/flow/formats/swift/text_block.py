@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, Protocol
 
-from heliograph.flow.formats.format_problem import CANNOT_READ, CANNOT_WRITE, FormatProblem
+from heliograph.flow.errors import CANNOT_READ, CANNOT_WRITE, FormatProblem
 from heliograph.flow.formats.swift.swift_fields import FIELD_TAG, Content, FieldFormat, plain
 from heliograph.flow.tree import Element, Part
 from heliograph.flow.tree.element_types import NAME, NAME_VALUE

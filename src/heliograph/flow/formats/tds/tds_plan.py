@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from heliograph.errors import Problem
-from heliograph.flow.formats.model import Field, Group, Member, Message, ModelProblem, Order, PhysicalFormat
+from heliograph.flow.errors import ModelProblem
+from heliograph.flow.formats.model import Field, Group, Member, Message, Order, PhysicalFormat
 from heliograph.flow.formats.tds.tds_properties import LITERAL, Separation, characters
 from heliograph.flow.formats.tds.tds_values import Values, values_of
 

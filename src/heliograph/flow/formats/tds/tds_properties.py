@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from enum import Enum
 
-from heliograph.errors import Problem
+from heliograph.errors import InvalidInput
 from heliograph.flow.formats.model import Property
 
 # Characters that are hard to write in a file, by name: `<CR><LF>`, `<HT>`, `<LT>`, `<U+00A7>`.
@@ -41,7 +41,7 @@ def _character(found: re.Match[str]) -> str:
         return chr(int(code, 16))
     if name in NAMES:
         return NAMES[name]
-    raise Problem(f"unknown character {found[0]}; known are <U+hhhh>, {', '.join(f'<{one}>' for one in NAMES)}")
+    raise InvalidInput(f"unknown character {found[0]}; known are <U+hhhh>, {', '.join(f'<{one}>' for one in NAMES)}")
 
 
 class Separation(Enum):

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from heliograph.flow.errors import FormatProblem
 from heliograph.flow.formats.charsets import Charset
-from heliograph.flow.formats.format_problem import FormatProblem
 from heliograph.flow.formats.model import Order, Source
 from heliograph.flow.formats.tds.generated_support import ErrorReports, Spot, check_tagged, choose
 from heliograph.flow.formats.tds.member_reading import MemberReader

@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping
 from datetime import date, datetime, time
 from typing import Any, NamedTuple
 
-from heliograph.flow.formats.model import Field, ModelProblem, Type
+from heliograph.flow.errors import ModelProblem
+from heliograph.flow.formats.model import Field, Type
 from heliograph.flow.formats.model.field_values import CLASSES, CONVERSIONS, calendar, integer
 
 Parse = Callable[[str], Any]

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import NoReturn
 from xml.parsers import expat
 
-from heliograph.flow.formats.format_problem import CANNOT_READ, CANNOT_WRITE, FormatProblem
+from heliograph.flow.errors import CANNOT_READ, CANNOT_WRITE, FormatProblem
 from heliograph.flow.formats.xml.builder import Builder, MalformedDocument
 from heliograph.flow.language.values.ccsid import codec
 from heliograph.flow.tree import Text

@@ -8,7 +8,7 @@ whose tags have come before are not even looked at piece by piece (`shapes`).
 import re
 from collections.abc import Generator, Iterator
 
-from heliograph.flow.formats.format_problem import FormatProblem
+from heliograph.flow.errors import FormatProblem
 from heliograph.flow.formats.xml.builder import DEEPEST, Builder, MalformedDocument
 from heliograph.flow.formats.xml.dialect import Dialect, ascii_name, has_any
 from heliograph.flow.formats.xml.expat_reader import read_with_expat

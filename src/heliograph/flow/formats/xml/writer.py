@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from heliograph.flow.formats.format_problem import CANNOT_WRITE, FormatProblem
+from heliograph.flow.errors import CANNOT_WRITE, FormatProblem
 from heliograph.flow.formats.xml.dialect import NO_PREFIXES, Dialect, ascii_name, has_any, writable
 from heliograph.flow.tree import Element, Part
 from heliograph.flow.tree.element_types import ROLES, Role, Xmlnsc, role_of

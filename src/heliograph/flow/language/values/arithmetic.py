@@ -14,9 +14,9 @@ from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any
 
+from heliograph.flow.errors import INCOMPATIBLE_TYPES, ExpressionError
 from heliograph.flow.language.values.bits import Bits
 from heliograph.flow.language.values.datetime_arithmetic import DATETIMES, divide_interval, join, move, scale
-from heliograph.flow.language.values.errors import INCOMPATIBLE_TYPES, ExpressionError
 from heliograph.flow.language.values.intervals import Interval
 from heliograph.flow.language.values.literals import MAX_INTEGER, MIN_INTEGER
 from heliograph.flow.language.values.operands import CONTEXT, divide_by_zero, overflow, refuse

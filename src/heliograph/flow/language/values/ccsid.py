@@ -5,7 +5,7 @@ from functools import cache
 
 import ebcdic  # type: ignore[import-untyped]  # noqa: F401 - importing it registers EBCDIC codecs that Python has not
 
-from heliograph.flow.language.values.errors import CAST_FAILED, ConversionError
+from heliograph.flow.errors import CAST_FAILED, ConversionError
 
 UTF_8 = 1208
 _INTEGERS_REVERSED = 0x2

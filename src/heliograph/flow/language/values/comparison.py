@@ -18,8 +18,8 @@ from functools import lru_cache
 from typing import Any
 
 from heliograph.common.like_pattern import matcher
+from heliograph.flow.errors import BAD_ARGUMENT, INCOMPATIBLE_TYPES, ExpressionError
 from heliograph.flow.language.values.bits import Bits
-from heliograph.flow.language.values.errors import BAD_ARGUMENT, INCOMPATIBLE_TYPES, ExpressionError
 from heliograph.flow.language.values.intervals import Interval
 from heliograph.flow.language.values.literals import FROM_TEXT, to_interval
 from heliograph.flow.language.values.operands import refuse

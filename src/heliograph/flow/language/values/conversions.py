@@ -11,9 +11,9 @@ from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any, NoReturn
 
+from heliograph.flow.errors import CAST_FAILED, ConversionError
 from heliograph.flow.language.values import literals
 from heliograph.flow.language.values.bits import Bits
-from heliograph.flow.language.values.errors import CAST_FAILED, ConversionError
 from heliograph.flow.language.values.intervals import MICROSECONDS, MONTHS, Interval, Qualifier, of_units
 from heliograph.flow.language.values.literals import MAX_INTEGER, MIN_INTEGER
 from heliograph.flow.language.values.operands import CONTEXT, fraction, from_float

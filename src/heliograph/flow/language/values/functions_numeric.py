@@ -20,8 +20,8 @@ from operator import and_, or_, xor
 from random import Random
 from typing import Any, NoReturn
 
+from heliograph.flow.errors import BAD_ARGUMENT, INCOMPATIBLE_TYPES, OVERFLOW, ExpressionError
 from heliograph.flow.language.values.arithmetic import integer_quotient
-from heliograph.flow.language.values.errors import BAD_ARGUMENT, INCOMPATIBLE_TYPES, OVERFLOW, ExpressionError
 from heliograph.flow.language.values.literals import MAX_INTEGER, MIN_INTEGER
 from heliograph.flow.language.values.operands import CONTEXT, EXACT, divide_by_zero, from_float, propagates_null
 from heliograph.flow.language.values.text import character

@@ -5,8 +5,8 @@ import time
 import uuid
 from typing import Any
 
+from heliograph.flow.errors import BAD_ARGUMENT, CAST_FAILED, ConversionError, ExpressionError
 from heliograph.flow.language.values.comparison import equal
-from heliograph.flow.language.values.errors import BAD_ARGUMENT, CAST_FAILED, ConversionError, ExpressionError
 from heliograph.flow.language.values.operands import propagates_null
 from heliograph.flow.language.values.text import character
 

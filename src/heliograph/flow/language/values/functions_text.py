@@ -15,8 +15,8 @@ Policy:
 
 from typing import Any, NoReturn
 
+from heliograph.flow.errors import BAD_ARGUMENT, INCOMPATIBLE_TYPES, ExpressionError
 from heliograph.flow.language.values.bits import Bits
-from heliograph.flow.language.values.errors import BAD_ARGUMENT, INCOMPATIBLE_TYPES, ExpressionError
 from heliograph.flow.language.values.operands import propagates_null
 from heliograph.flow.language.values.types import type_of
 

@@ -13,15 +13,15 @@ from datetime import date, datetime, time
 from decimal import Decimal
 from typing import NoReturn
 
-from heliograph.flow.language.values import intervals
-from heliograph.flow.language.values.bits import Bits
-from heliograph.flow.language.values.errors import (
+from heliograph.flow.errors import (
     CAST_FAILED,
     NOT_A_DECIMAL,
     NOT_A_FLOAT,
     NOT_AN_INTEGER,
     ConversionError,
 )
+from heliograph.flow.language.values import intervals
+from heliograph.flow.language.values.bits import Bits
 from heliograph.flow.language.values.intervals import Interval, Qualifier
 from heliograph.flow.language.values.operands import CONTEXT
 from heliograph.flow.language.values.zone import GmtTime, GmtTimestamp

@@ -6,7 +6,7 @@ from fractions import Fraction
 from functools import wraps
 from typing import Any, NoReturn
 
-from heliograph.flow.language.values.errors import DIVIDE_BY_ZERO, INCOMPATIBLE_TYPES, OVERFLOW, ExpressionError
+from heliograph.flow.errors import DIVIDE_BY_ZERO, INCOMPATIBLE_TYPES, OVERFLOW, ExpressionError
 from heliograph.flow.language.values.text import character
 from heliograph.flow.language.values.types import type_of
 

@@ -5,8 +5,8 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
+from heliograph.flow.errors import INCOMPATIBLE_TYPES, ExpressionError
 from heliograph.flow.language.values.bits import Bits
-from heliograph.flow.language.values.errors import INCOMPATIBLE_TYPES, ExpressionError
 from heliograph.flow.language.values.intervals import Interval
 from heliograph.flow.language.values.zone import GmtTime, GmtTimestamp
 

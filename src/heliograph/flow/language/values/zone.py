@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import NoReturn
 
-from heliograph.flow.language.values.errors import CAST_FAILED, ConversionError
+from heliograph.flow.errors import CAST_FAILED, ConversionError
 
 _DAY = date(2000, 1, 1)
 

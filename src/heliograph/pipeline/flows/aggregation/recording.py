@@ -7,7 +7,7 @@ from typing import Any
 
 from heliograph.flow.engine import AggregationStore, Effect, Outcome, Publish, Put, Result, SqliteAggregationStore
 from heliograph.flow.formats import Envelope
-from heliograph.flow.inline import REQUEST, TEXT
+from heliograph.flow.inline import MQSTR, REQUEST_MESSAGE
 from heliograph.pipeline.flows.aggregation.places import DEADLINES, REPLIES, REQUESTS, SetPlace, deadline_queue
 
 
@@ -79,15 +79,15 @@ def _addressed(effect: Effect, asked: Mapping[bytes, SetPlace]) -> Effect:
         return effect
     assert isinstance(effect, Put)
     reply_to = f"topic://{place.topic(REPLIES)}"
-    return replace(effect, envelope=replace(effect.envelope, reply_to=reply_to, message_type=REQUEST))
+    return replace(effect, envelope=replace(effect.envelope, reply_to=reply_to, message_type=REQUEST_MESSAGE))
 
 
 def _notes(sets: Sequence[RequestSet]) -> list[Effect]:
     effects: list[Effect] = []
     for one in sets:
         if one.requests:
-            note = Envelope(one.note(), TEXT, persistent=True)
-            deadline = Envelope(one.place.topic(DEADLINES).encode(), TEXT, persistent=True)
+            note = Envelope(one.note(), MQSTR, persistent=True)
+            deadline = Envelope(one.place.topic(DEADLINES).encode(), MQSTR, persistent=True)
             effects.append(Publish(one.place.topic(REQUESTS), note, True, ""))
             effects.append(Put(deadline_queue(one.place.aggregate), deadline, True, "", one.timeout))
     return effects

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from heliograph.flow.formats import DATA, ITEM
+from heliograph.flow.formats import JSON_DATA, JSON_ITEM
 from heliograph.flow.language import syntax
 from heliograph.pipeline.flows.native.documents import Document
 from heliograph.pipeline.flows.native.operands import Kind, Operand, coalesced, compared, constant, only, text_literal
@@ -22,7 +22,12 @@ from heliograph.pipeline.flows.native.verdicts import (
 )
 
 _COMPARISONS = ("=", "<>", "<", "<=", ">", ">=")
-_ROOTS = {"ROOT": ("JSON", DATA), "INPUTROOT": ("JSON", DATA), "BODY": (DATA,), "INPUTBODY": (DATA,)}
+_ROOTS = {
+    "ROOT": ("JSON", JSON_DATA),
+    "INPUTROOT": ("JSON", JSON_DATA),
+    "BODY": (JSON_DATA,),
+    "INPUTBODY": (JSON_DATA,),
+}
 """Where the text is found below the names of the message."""
 _TRUTHS: Mapping[str, bool | None] = {"TRUE": True, "FALSE": False, "UNKNOWN": None}
 _CASTS = {"CHARACTER": Kind.TEXT, "DECIMAL": Kind.NUMBER, "FLOAT": Kind.NUMBER}
@@ -108,7 +113,7 @@ class Conditions:
             raise NotNative(f"the field {node.correlation}")
         path = tuple(str(name) for name in names[len(before) :])
         # Items of arrays have a name here, and none in Spark.
-        if not all(map(_plain_name, path)) or ITEM in path or any(name.upper() in self._names for name in path):
+        if not all(map(_plain_name, path)) or JSON_ITEM in path or any(name.upper() in self._names for name in path):
             raise NotNative(f"the field {'.'.join(path)}")
         return self._document.field(path)
 

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
+from heliograph.flow.errors import EsqlMistake
 from heliograph.flow.language.esql.builtin_functions import FUNCTIONS, YIELDING
 from heliograph.flow.language.esql.checking.scopes import Library, Scope, Variable
-from heliograph.flow.language.esql.esql_problem import MOST_MISTAKES, Mistake, Source, suggestion
 from heliograph.flow.language.esql.names import (
     BROKER_PROPERTIES,
     CONSTANTS,
@@ -16,6 +16,7 @@ from heliograph.flow.language.esql.names import (
     is_changeable,
     property_of,
 )
+from heliograph.flow.language.esql.source_text import MOST_MISTAKES, Source, suggestion
 from heliograph.flow.language.esql.syntax import (
     Between,
     Binary,
@@ -66,7 +67,7 @@ class ExpressionChecker:
         self._source = source
         self._kind = kind
         self._library = library
-        self.found: list[Mistake] = []
+        self.found: list[EsqlMistake] = []
         self._mistakes = 0
         self._by_type: dict[type[Expression], Callable[[Any, Scope], None]] = {
             Literal: lambda node, scope: None,

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
+from heliograph.flow.errors import EsqlMistake
 from heliograph.flow.language.esql.builtin_functions import FUNCTIONS, YIELDING
 from heliograph.flow.language.esql.checking.expression_checking import (
     OTHER_LANGUAGES,
@@ -11,7 +12,7 @@ from heliograph.flow.language.esql.checking.expression_checking import (
 )
 from heliograph.flow.language.esql.checking.scopes import Library, Scope, Variable, variables_of
 from heliograph.flow.language.esql.checking.statement_checking import Place, StatementChecker
-from heliograph.flow.language.esql.esql_problem import MOST_MISTAKES, Mistake, Source
+from heliograph.flow.language.esql.source_text import MOST_MISTAKES, Source
 from heliograph.flow.language.esql.syntax import (
     Block,
     Body,
@@ -32,7 +33,7 @@ from heliograph.flow.language.esql.syntax import (
 )
 
 
-def check_program(program: Program, others: Sequence[Program] = ()) -> list[Mistake]:
+def check_program(program: Program, others: Sequence[Program] = ()) -> list[EsqlMistake]:
     """What is wrong with a program that the parser has accepted, and warnings, in the order of the text.
 
     The others are the programs that are deployed with it: their routines and variables are known to it if they are of
@@ -57,7 +58,7 @@ def check_program(program: Program, others: Sequence[Program] = ()) -> list[Mist
     return sorted(found, key=lambda mistake: (mistake.line, mistake.column))
 
 
-def check_expression(expression: Expression, text: str, file: str = "", kind: str = "FILTER") -> list[Mistake]:
+def check_expression(expression: Expression, text: str, file: str = "", kind: str = "FILTER") -> list[EsqlMistake]:
     """What is wrong with an expression that stands alone and may use the names of a module of this kind."""
     checker = ExpressionChecker(Source(text, file), kind, Library(Program(), ()))
     with suppress(TooManyMistakes):
@@ -73,7 +74,9 @@ def _fill(scope: Scope, holder: Program | Module) -> None:
     scope.routines |= {routine.name.upper(): routine for routine in holder.routines}
 
 
-def _check_level(holder: Program | Module, kind: str, scope: Scope, source: Source, library: Library) -> list[Mistake]:
+def _check_level(
+    holder: Program | Module, kind: str, scope: Scope, source: Source, library: Library
+) -> list[EsqlMistake]:
     """Check the declarations and routines of a program or a module."""
     checker = StatementChecker(source, kind, library)
     with suppress(TooManyMistakes):
@@ -117,7 +120,7 @@ def _check_routine(routine: Routine, scope: Scope, checker: StatementChecker) ->
         checker.warn(routine.at, f"{routine.name} has no RETURN, so it gives NULL")
 
 
-def _check_main(module: Module, source: Source) -> list[Mistake]:
+def _check_main(module: Module, source: Source) -> list[EsqlMistake]:
     """A node starts its module at Main."""
     mains = [routine for routine in module.routines if routine.name.upper() == "MAIN"]
     if not mains:

@@ -7,8 +7,8 @@ from typing import Any
 from heliograph.flow.language.esql.builtin_functions import WITHOUT_PARENTHESES
 from heliograph.flow.language.esql.checking.expression_checking import ExpressionChecker, correlation_name
 from heliograph.flow.language.esql.checking.scopes import Library, Scope, Variable, variables_of
-from heliograph.flow.language.esql.esql_problem import Source, suggestion
 from heliograph.flow.language.esql.names import TERMINALS
+from heliograph.flow.language.esql.source_text import Source, suggestion
 from heliograph.flow.language.esql.syntax import (
     Attach,
     Block,

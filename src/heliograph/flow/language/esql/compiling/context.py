@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, fields, replace
 from enum import Enum, auto
 from typing import Any
 
-from heliograph.errors import Problem
+from heliograph.flow.errors import CompilationError
 from heliograph.flow.language.esql import syntax
-from heliograph.flow.language.esql.compiled_program import Place
 from heliograph.flow.language.esql.compiling.prefixes import Prefixes
 from heliograph.flow.language.esql.compiling.python_names import Binding, Names, Scope
+from heliograph.flow.language.esql.runtime.compiled_program import Place
 from heliograph.flow.language.values.types import Type
 
 # Pieces of Python that the generator puts together.
@@ -329,9 +329,9 @@ class Context:
         if binding.local_to is not None and binding.local_to is not self.frame:
             self.frame.nonlocals.add(binding.python)
 
-    def problem(self, node: syntax.Node, text: str) -> Problem:
+    def problem(self, node: syntax.Node, text: str) -> CompilationError:
         """What cannot be compiled, and where."""
-        return Problem(f"{self.environment.file}:{node.at.line}:{node.at.column}: {text}")
+        return CompilationError(f"{self.environment.file}:{node.at.line}:{node.at.column}: {text}")
 
 
 _LONGEST = 100

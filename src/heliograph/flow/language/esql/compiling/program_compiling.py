@@ -5,9 +5,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from heliograph.errors import Problem
+from heliograph.flow.errors import CompilationError, FlowError
 from heliograph.flow.language.esql import syntax
-from heliograph.flow.language.esql.compiled_program import Compiled, CompiledModule, Place, Places
 from heliograph.flow.language.esql.compiling import (
     assignments,
     expression_compiling,
@@ -23,9 +22,10 @@ from heliograph.flow.language.esql.compiling import (
 from heliograph.flow.language.esql.compiling.context import Context, Environment, Frame, Standing, Unit
 from heliograph.flow.language.esql.compiling.modules import ProgramWriter
 from heliograph.flow.language.esql.compiling.python_names import Scope, import_lines
-from heliograph.flow.language.esql.evaluation import Evaluation
-from heliograph.flow.language.esql.parsing import parse_expression, parse_program
+from heliograph.flow.language.esql.parsing.program_parsing import parse_expression, parse_program
+from heliograph.flow.language.esql.runtime.compiled_program import Compiled, CompiledModule, Place, Places
 from heliograph.flow.language.esql.runtime.evaluating import Surroundings
+from heliograph.flow.language.esql.runtime.evaluation import Evaluation
 
 GENERATORS: Mapping[type, Any] = {
     syntax.Literal: expression_compiling.literal,
@@ -79,7 +79,10 @@ GENERATORS: Mapping[type, Any] = {
 
 
 def compile_program(program: syntax.Program, others: Sequence[syntax.Program] = ()) -> Compiled:
-    """Compile a program, which may use routines and constants of others by their schemas; a Problem if it cannot."""
+    """Compile a program, which may use routines and constants of others by their schemas.
+
+    Raises `CompilationError`.
+    """
     programs = (program, *others)
     unit = Unit(program.file)
     writer = ProgramWriter(unit, programs, GENERATORS)
@@ -125,11 +128,13 @@ def _load(unit: Unit, around: Mapping[str, Any] | None = None) -> tuple[str, Pla
     return source, Places(name, places), namespace
 
 
-def _too_deep(unit: Unit, places: Sequence[Place], line: int | None) -> Problem:
+def _too_deep(unit: Unit, places: Sequence[Place], line: int | None) -> CompilationError:
     """What Python cannot take of what this module makes: the depth of things inside each other."""
     before = [place for place in places if line is not None and place.python_line <= line]
     where = f"{before[-1].file}:{before[-1].line}" if before else unit.file
-    return Problem(f"{where}: statements or expressions are nested too deep here: move the inner part to a routine")
+    return CompilationError(
+        f"{where}: statements or expressions are nested too deep here: move the inner part to a routine"
+    )
 
 
 # EVAL
@@ -200,11 +205,11 @@ class FilterExpression:
         return self._function(evaluation)
 
     def __call__(self, evaluation: Evaluation) -> bool | None:
-        """TRUE, FALSE or UNKNOWN; a Problem if it is anything else."""
+        """TRUE, FALSE or UNKNOWN; a `FlowError` if it is anything else."""
         result = self._function(evaluation)
         if result is None or result is True or result is False:
             return result
-        raise Problem(f"the filter {self.text!r} gives no truth value")
+        raise FlowError(f"the filter {self.text!r} gives no truth value")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return FilterExpression, (self.text, self.file)

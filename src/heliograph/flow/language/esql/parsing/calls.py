@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from decimal import Decimal
 
+from heliograph.flow.errors import ConversionError
 from heliograph.flow.language.esql.builtin_functions import (
     BITSTREAM_CLAUSES,
     EXTRACTS,
@@ -11,9 +12,9 @@ from heliograph.flow.language.esql.builtin_functions import (
     WITHOUT_PARENTHESES,
     YIELDING,
 )
-from heliograph.flow.language.esql.esql_problem import suggestion
 from heliograph.flow.language.esql.parsing.lexer import Token, TokenKind
 from heliograph.flow.language.esql.parsing.path_parsing import PathParser
+from heliograph.flow.language.esql.source_text import suggestion
 from heliograph.flow.language.esql.syntax import (
     Call,
     Cast,
@@ -25,7 +26,6 @@ from heliograph.flow.language.esql.syntax import (
     Qualifier,
 )
 from heliograph.flow.language.values import intervals, literals
-from heliograph.flow.language.values.errors import ConversionError
 
 # Making values out of what is written as a literal.
 

@@ -3,8 +3,9 @@
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
-from heliograph.flow.language.esql.esql_problem import Mistake, Source, suggestion
+from heliograph.flow.errors import EsqlMistake
 from heliograph.flow.language.esql.parsing.lexer import Lexer, Token, TokenKind
+from heliograph.flow.language.esql.source_text import Source, suggestion
 
 MOST_NESTING = 50
 """How deep statements and expressions may stand in each other. Every level costs the parser some frames of Python."""
@@ -70,8 +71,8 @@ class Cursor:
         self._depth = 0
         self.token = self._tokens[0]
         """The token that is looked at."""
-        self.mistakes: list[Mistake] = lexer.mistakes
-        self.warnings: list[Mistake] = []
+        self.mistakes: list[EsqlMistake] = lexer.mistakes
+        self.warnings: list[EsqlMistake] = []
 
     # Looking and taking
 

@@ -8,7 +8,8 @@ import re
 from bisect import bisect_right
 from enum import Enum, auto
 
-from heliograph.flow.language.esql.esql_problem import Mistake, Source
+from heliograph.flow.errors import EsqlMistake
+from heliograph.flow.language.esql.source_text import Source
 from heliograph.flow.language.esql.syntax import Position
 
 
@@ -110,7 +111,7 @@ class Lexer:
         for line in source.lines[:-1]:
             self._starts.append(self._starts[-1] + len(line) + 1)
         self.tokens: list[Token] = []
-        self.mistakes: list[Mistake] = []
+        self.mistakes: list[EsqlMistake] = []
 
     def position(self, offset: int) -> Position:
         """The line and column of an offset."""

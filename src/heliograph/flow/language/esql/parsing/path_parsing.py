@@ -2,10 +2,10 @@
 
 from abc import ABC, abstractmethod
 
-from heliograph.flow.language.esql.esql_problem import suggestion
 from heliograph.flow.language.esql.names import field_type, names_of
 from heliograph.flow.language.esql.parsing.cursor import Cursor
 from heliograph.flow.language.esql.parsing.lexer import Token, TokenKind
+from heliograph.flow.language.esql.source_text import suggestion
 from heliograph.flow.language.esql.syntax import (
     Every,
     Expression,

@@ -1,9 +1,10 @@
 """Parsing whole ESQL texts: schemas, routines, modules, and statements without a module around them."""
 
-from heliograph.flow.language.esql.esql_problem import MOST_MISTAKES, EsqlProblem, suggestion
+from heliograph.flow.errors import EsqlProblem
 from heliograph.flow.language.esql.parsing.cursor import Mistaken
 from heliograph.flow.language.esql.parsing.lexer import Token, TokenKind
 from heliograph.flow.language.esql.parsing.statement_parsing import StatementParser
+from heliograph.flow.language.esql.source_text import MOST_MISTAKES, suggestion
 from heliograph.flow.language.esql.syntax import (
     Block,
     DataType,

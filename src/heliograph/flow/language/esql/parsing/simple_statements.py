@@ -3,9 +3,9 @@
 from abc import abstractmethod
 from collections.abc import Callable
 
-from heliograph.flow.language.esql.esql_problem import suggestion
 from heliograph.flow.language.esql.parsing.expression_parsing import ExpressionParser
 from heliograph.flow.language.esql.parsing.lexer import Token, TokenKind
+from heliograph.flow.language.esql.source_text import suggestion
 from heliograph.flow.language.esql.syntax import (
     Assignment,
     Attach,

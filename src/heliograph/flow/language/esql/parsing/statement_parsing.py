@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
-from heliograph.flow.language.esql.esql_problem import suggestion
 from heliograph.flow.language.esql.parsing.cursor import BODY_ENDS, STATEMENT_WORDS, Mistaken
 from heliograph.flow.language.esql.parsing.lexer import Token, TokenKind
 from heliograph.flow.language.esql.parsing.simple_statements import TreeStatementParser
+from heliograph.flow.language.esql.source_text import suggestion
 from heliograph.flow.language.esql.syntax import (
     Block,
     Body,

@@ -6,7 +6,8 @@ NULL deletes a field. A scalar replaces the value and leaves children as they ar
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from heliograph.flow.language.esql.evaluation import Evaluation
+from heliograph.flow.errors import ExpressionError
+from heliograph.flow.language.esql.runtime.evaluation import Evaluation
 from heliograph.flow.language.esql.runtime.field_paths import (
     discard,
     ensure,
@@ -20,7 +21,6 @@ from heliograph.flow.language.esql.runtime.field_paths import (
 )
 from heliograph.flow.language.values.comparison import boolean
 from heliograph.flow.language.values.conversions import convert
-from heliograph.flow.language.values.errors import ExpressionError
 from heliograph.flow.language.values.types import Type, type_of
 from heliograph.flow.tree import Element, Part, Step
 from heliograph.flow.tree.element_types import NAME, role_of, type_in

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from heliograph.flow.language.esql.evaluation import Evaluation
+from heliograph.flow.errors import ExpressionError
 from heliograph.flow.language.esql.names import CONSTANTS
-from heliograph.flow.language.values.errors import ExpressionError
+from heliograph.flow.language.esql.runtime.evaluation import Evaluation
 from heliograph.flow.language.values.types import type_of
 from heliograph.flow.tree import Element, Part, Text
 from heliograph.flow.tree.part import part_of

@@ -6,9 +6,9 @@ A column that is NULL makes no field.
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from heliograph.flow.language.esql.database_access import DatabaseAccess, DatabaseError, Rows
-from heliograph.flow.language.esql.evaluation import Evaluation
-from heliograph.flow.language.values.errors import EsqlError
+from heliograph.flow.errors import DatabaseError, EsqlError
+from heliograph.flow.language.esql.runtime.database_access import DatabaseAccess, Rows
+from heliograph.flow.language.esql.runtime.evaluation import Evaluation
 from heliograph.flow.tree import Element
 
 NO_DATABASE = 2440

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from typing import Any
 
 from heliograph.common.bounded_dict import BoundedDict
-from heliograph.flow.language.esql.evaluation import Evaluation, Propagation
+from heliograph.flow.errors import ExpressionError
 from heliograph.flow.language.esql.names import TERMINALS
-from heliograph.flow.language.values.errors import ExpressionError
+from heliograph.flow.language.esql.runtime.evaluation import Evaluation, Propagation
 from heliograph.flow.language.values.types import type_of
 from heliograph.flow.tree import Element
 

@@ -6,7 +6,7 @@ does not exist is never an error.
 
 from typing import Any
 
-from heliograph.flow.language.values.errors import ExpressionError
+from heliograph.flow.errors import ExpressionError
 from heliograph.flow.language.values.types import type_of
 from heliograph.flow.tree import Element, Part, Step
 

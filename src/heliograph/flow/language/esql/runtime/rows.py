@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from heliograph.flow.errors import ExpressionError
 from heliograph.flow.language.values.arithmetic import add
 from heliograph.flow.language.values.comparison import equal, greater, less
-from heliograph.flow.language.values.errors import ExpressionError
 from heliograph.flow.tree import Element
 
 # ROW and LIST: comparing them, and looking at them as lists of values.

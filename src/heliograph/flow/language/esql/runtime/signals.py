@@ -3,22 +3,26 @@
 from typing import Any
 
 from heliograph.errors import Problem
-from heliograph.flow.language.esql.database_access import DatabaseError
-from heliograph.flow.language.esql.evaluation import Evaluation, FailureBehind, LogEntry
-from heliograph.flow.language.values.comparison import like
-from heliograph.flow.language.values.errors import (
+from heliograph.flow.errors import (
     BAD_ARGUMENT,
+    BROKER_CATALOG,
     CAST_FAILED,
     DIVIDE_BY_ZERO,
     NOT_A_DECIMAL,
     NOT_A_FLOAT,
     NOT_AN_INTEGER,
     OVERFLOW,
+    TOO_DEEP,
     USER_EXCEPTION,
+    DatabaseError,
+    DownstreamFailure,
     EsqlError,
     ExpressionError,
+    ThrowError,
     UserError,
 )
+from heliograph.flow.language.esql.runtime.evaluation import Evaluation, LogEntry
+from heliograph.flow.language.values.comparison import like
 from heliograph.flow.language.values.text import character
 from heliograph.flow.language.values.types import type_of
 
@@ -29,9 +33,6 @@ def jump(label: str) -> type[Exception]:
     """An exception that takes the program to a label; nothing else catches it."""
     return type(f"Jump_{label}", (Exception,), {})
 
-
-BROKER_CATALOG = "BIPmsgs"
-TOO_DEEP = 2489
 
 FAILURES = (Problem, RecursionError)
 """What handlers can handle."""
@@ -47,26 +48,11 @@ _STATES = {
 }
 
 
-class Thrown(UserError):
-    """What THROW raises, with the severity and the catalogue that it names."""
-
-    severity: int = 1
-    catalog: str = BROKER_CATALOG
-
-    @property
-    def sql(self) -> tuple[int, str, int, str] | None:
-        """SQLCODE, SQLSTATE, SQLNATIVEERROR and SQLERRORTEXT, if the first four values can be these."""
-        match self.inserts[:4]:
-            case (int(code), str(state), int() | None as native, str(text)):
-                return code, state, native or 0, text
-        return None
-
-
-def thrown(severity: Any = None, catalog: Any = None, number: Any = None, values: tuple[Any, ...] = ()) -> Thrown:
+def thrown(severity: Any = None, catalog: Any = None, number: Any = None, values: tuple[Any, ...] = ()) -> ThrowError:
     """The exception of a THROW statement."""
     shown = ", ".join("NULL" if value is None else character(value) for value in values)
     number = _of_type(int, "MESSAGE", number, USER_EXCEPTION)
-    error = Thrown(number, shown or "the program threw an exception", values)
+    error = ThrowError(number, shown or "the program threw an exception", values)
     error.severity = _of_type(int, "SEVERITY", severity, 1)
     error.catalog = _of_type(str, "CATALOG", catalog, BROKER_CATALOG)
     return error
@@ -95,7 +81,7 @@ def state_of(error: Problem | RecursionError) -> str:
     SQL's own state or a number for the rest.
     """
     reason = reason_of(error)
-    if isinstance(reason, Thrown) and reason.sql is not None:
+    if isinstance(reason, ThrowError) and reason.sql is not None:
         return reason.sql[1]
     if isinstance(reason, DatabaseError):
         return f"D{reason.state}"
@@ -106,7 +92,7 @@ def state_of(error: Problem | RecursionError) -> str:
 
 
 def _number(error: BaseException, reason: BaseException) -> int:
-    number: int = getattr(error if isinstance(error, FailureBehind) else reason, "number", 0)
+    number: int = getattr(error if isinstance(error, DownstreamFailure) else reason, "number", 0)
     return number
 
 
@@ -114,8 +100,8 @@ def caught(evaluation: Evaluation, error: Problem | RecursionError) -> str:
     """Let the program see an exception in SQLSTATE and its like; gives the state."""
     reason = reason_of(error)
     evaluation.sqlstate = state_of(error)
-    evaluation.sqlerrortext = str(error if isinstance(error, FailureBehind) else reason)
-    if isinstance(reason, Thrown) and reason.sql is not None:
+    evaluation.sqlerrortext = str(error if isinstance(error, DownstreamFailure) else reason)
+    if isinstance(reason, ThrowError) and reason.sql is not None:
         evaluation.sqlcode, _, evaluation.sqlnativeerror, evaluation.sqlerrortext = reason.sql
     elif isinstance(reason, DatabaseError):
         evaluation.sqlcode, evaluation.sqlnativeerror = reason.code, reason.native

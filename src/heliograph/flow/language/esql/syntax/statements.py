@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from heliograph.flow.language.esql.esql_problem import Mistake
+from heliograph.flow.errors import EsqlMistake
 from heliograph.flow.language.esql.syntax.expressions import (
     Call,
     DataType,
@@ -405,5 +405,5 @@ class Program(Node):
     modules: tuple[Module, ...] = ()
     text: str = field(default="", compare=False, repr=False)
     file: str = field(default="", compare=False)
-    warnings: tuple[Mistake, ...] = field(default=(), compare=False, repr=False)
+    warnings: tuple[EsqlMistake, ...] = field(default=(), compare=False, repr=False)
     """What the parser has seen that is right, but hardly meant."""

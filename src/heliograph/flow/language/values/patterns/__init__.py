@@ -1,1 +1,0 @@
-"""FORMAT patterns: datetimes and numbers as text, both ways."""
