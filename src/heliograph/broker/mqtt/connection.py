@@ -1,40 +1,31 @@
 """One client's connection: bytes in, broker calls and bytes out. No sockets here; the server feeds and empties it.
 
-States: a connection is *new* until its CONNECT has come, *waiting* while somebody checks the credentials, *open* while
-it has a session, and *ended* after that. Only an open one takes packets other than CONNECT.
+What comes is cut into packets, and these are taken in their order, runs of them in one go. Others have their turns:
+what cannot be taken in time waits. `lifecycle` has the states of a connection.
 """
-
-from enum import Enum
-from functools import partial
 
 from heliograph.broker.broker import Broker
 from heliograph.broker.core.interfaces import Authenticator
 from heliograph.broker.core.memory import Hold
 from heliograph.broker.core.outlet import Outlet
 from heliograph.broker.core.slices import SLICE, Steps
-from heliograph.broker.core.timers import Timer
-from heliograph.broker.mqtt import handshake, receipts
+from heliograph.broker.mqtt import receipts
 from heliograph.broker.mqtt.inbound import forward, note_received, take_span, take_straight
-from heliograph.broker.mqtt.peer import QOS0, MqttPeer
+from heliograph.broker.mqtt.lifecycle import CONNECT_SIZE, ENDED, OPEN, VERSIONS, WAITING, MqttLifecycle
+from heliograph.broker.mqtt.peer import QOS0
 from heliograph.broker.mqtt.subscribing import subscribe, unsubscribe
 from heliograph.broker.routing.routes import Route
-from heliograph.broker.sessions.session import Session
 from heliograph.common.pieces import Pieces
 from heliograph.mqtt import (
     PacketType,
-    Properties,
     ProtocolError,
     Reason,
     check_flags,
-    connack_code_v3,
     decode,
-    maximum_packet_size,
     packet_bounds,
     packets,
 )
 
-# The largest CONNECT has five strings of 64 KB and properties; nobody needs near that before being admitted.
-_CONNECT_SIZE = 512 * 1024
 # What has come of a packet is charged from so many bytes on; less is part of what a connection takes.
 _WORTH_CHARGING = 4096
 _LARGE = 16384
@@ -42,11 +33,7 @@ _LARGE = 16384
 _PINGRESP = b"\xd0\x00"
 _PUBREL = b"\x62\x02"
 _ACK_SIZE = 4
-_TOLD_TO_OLD_CLIENTS = (Reason.UNSUPPORTED_PROTOCOL_VERSION, Reason.CLIENT_IDENTIFIER_NOT_VALID)
-# Reason strings quote what the client sent, which may be longer than a string on the wire can be.
-_REASON_STRING_MOST = 200
-_VERSIONS = {3: "3.1", 4: "3.1.1", 5: "5"}
-_PROTOCOLS = {number: f"MQTT {name}" for number, name in _VERSIONS.items()}
+_PROTOCOLS = {number: f"MQTT {name}" for number, name in VERSIONS.items()}
 _KINDS = {int(kind): kind.name for kind in PacketType}
 _QOS2 = 0x34
 _CONNECT, _PUBLISH, _FIRST_ACK, _LAST_ACK = 1, 3, 4, 7
@@ -56,48 +43,18 @@ _LOOK_AT_CLOCK_AFTER = 16
 """Runs of messages or acknowledgements after which it is time to see how long others have waited."""
 
 
-class State(Enum):
-    NEW = 1
-    WAITING = 2
-    OPEN = 3
-    ENDED = 4
-
-
-# Looking a member up in its enumeration takes as long as calling a function, and this is done for each read.
-_NEW, _WAITING, _OPEN, _ENDED = State
-_SUCCESS, _NORMAL_DISCONNECTION = Reason.SUCCESS, Reason.NORMAL_DISCONNECTION
-
-
-class MqttConnection(MqttPeer):
+class MqttConnection(MqttLifecycle):
     """The server's end of the conversation with one client."""
 
-    __slots__ = (
-        "_hold",
-        "_kind",
-        "_kind_at",
-        "_need",
-        "_parts",
-        "_timer",
-        "authenticator",
-        "heard",
-        "state",
-    )
+    __slots__ = ("_kind", "_kind_at", "_need")
 
     def __init__(self, broker: Broker, outlet: Outlet, authenticator: Authenticator) -> None:
-        limits = broker.limits
-        super().__init__(broker, outlet, min(_CONNECT_SIZE, limits.packet_size))
-        self.authenticator = authenticator
-        self.state = _NEW
-        self.heard = broker.now()
-        # An incomplete packet waits here: its pieces, and the length at which looking again makes sense.
-        self._parts: Pieces | None = None
+        super().__init__(broker, outlet, authenticator)
         self._need: int
-        self._hold: Hold | None = None
-        outlet.account = broker.memory.strangers
+        """The length at which it makes sense to look at an incomplete packet again."""
         self._kind = _CONNECT
         """The last packet that was none of those that come in runs, and when it came."""
         self._kind_at = 0.0
-        self._timer: Timer = broker.timers.at(self.heard + limits.connect_timeout, self._check, outlet)
 
     def describe(self) -> dict[str, str]:
         """Who the client is and what it has sent last, for people."""
@@ -138,7 +95,7 @@ class MqttConnection(MqttPeer):
                     if whole is None:
                         return
                     data = whole
-            elif self.state is _OPEN:
+            elif self.state is OPEN:
                 if data[0] == QOS0:
                     # What most devices send all the time, tried before anything else is looked at.
                     pos = take_straight(self, data, 0)
@@ -146,7 +103,7 @@ class MqttConnection(MqttPeer):
                         return
                 elif size == _ACK_SIZE and data.startswith(_PUBREL):
                     pos = receipts.released_alone(self, data)
-            elif self.state is _ENDED:
+            elif self.state is ENDED:
                 return
             if pos < len(data):
                 self._take(data, pos)
@@ -187,7 +144,7 @@ class MqttConnection(MqttPeer):
             parts is not None
             and self._need >= _LARGE
             and parts.size + len(data) >= self._need
-            and self.state is _OPEN
+            and self.state is OPEN
             and not self._is_working
         )
 
@@ -199,7 +156,7 @@ class MqttConnection(MqttPeer):
         parts.add(memoryview(data)[:end])
         self._parts = self._hold = None
         self._take(parts.join(), 0)
-        if self.state is _ENDED:
+        if self.state is ENDED:
             return len(data)
         if self._is_working and end < len(data):
             self._keep(data, end, 0)
@@ -212,8 +169,8 @@ class MqttConnection(MqttPeer):
         if self._is_working:
             self.outlet.stop_reading()  # whoever let it be read from did not know
             return None
-        if self.state is _WAITING:
-            if parts.size > _CONNECT_SIZE:
+        if self.state is WAITING:
+            if parts.size > CONNECT_SIZE:
                 raise ProtocolError(Reason.QUOTA_EXCEEDED, "too much sent before CONNACK")
             self._charge(parts.size)
             return None
@@ -242,7 +199,7 @@ class MqttConnection(MqttPeer):
                 self._keep(data, pos, end - pos)
                 return
             kind = data[pos] >> 4
-            if self.state is not _OPEN:
+            if self.state is not OPEN:
                 self._note_kind(kind)
                 if not self._take_first(data[pos], data[body:end]):
                     self._keep(data, end, 0)
@@ -268,7 +225,7 @@ class MqttConnection(MqttPeer):
                 self._note_kind(kind)
                 self._take_packet(decode(data[pos], data[body:end], self.version))
                 pos = end
-            if self.state is _ENDED:
+            if self.state is ENDED:
                 return
             # Others want their turn, too: what is not taken in time waits.
             left -= 1 if kind <= _LAST_ACK else _LOOK_AT_CLOCK_AFTER
@@ -284,11 +241,6 @@ class MqttConnection(MqttPeer):
     def _note_kind(self, kind: int) -> None:
         if kind:
             self._kind, self._kind_at = kind, self.heard
-
-    @property
-    def _is_working(self) -> bool:
-        """Whether something that the client asked for is being done in slices: nothing else is taken meanwhile."""
-        return self.publishing or self.broker.slices.is_working(self)
 
     def published(self) -> None:
         """What the client has published has reached all who want it."""
@@ -313,6 +265,9 @@ class MqttConnection(MqttPeer):
         self.broker.stats.protocol_errors += 1
         self.end(error.reason, str(error), publish_will=True)
 
+    def _take_rest(self) -> None:
+        self.receive(b"")
+
     def _go_on(self) -> None:
         """What the client asked for is done, or its turn has come again: take what it has sent behind that."""
         self.outlet.go_on_reading()
@@ -336,97 +291,6 @@ class MqttConnection(MqttPeer):
             self._hold = Hold(self.outlet.account)
         if not self._hold.set(size):
             raise ProtocolError(Reason.QUOTA_EXCEEDED, "there is no memory for a packet that comes in parts")
-
-    # The first packet
-
-    def _take_first(self, first: int, body: bytes) -> bool:
-        """Take CONNECT; False if what comes after it has to wait for the verdict on the credentials."""
-        try:
-            packet = decode(first, body, self.version)
-        except ProtocolError as error:
-            if first >> 4 == PacketType.CONNECT:
-                # The protocol level stands after the name; a v5 client gets its refusal in v5 form.
-                self.version5 = body[:7] == b"\x00\x04MQTT\x05"
-                self.version = 5 if self.version5 else 4
-                self.outlet.max_packet = maximum_packet_size(body)
-                # An older one gets an answer only if there is a return code for what is wrong.
-                if self.version5 or error.reason in _TOLD_TO_OLD_CLIENTS:
-                    self.refuse(error.reason, str(error))
-            raise
-        if not isinstance(packet, packets.Connect):
-            raise ProtocolError(Reason.PROTOCOL_ERROR, f"{type(packet).__name__} before CONNECT")
-        self.version, self.version5, self.bridge = packet.version, packet.version == 5, packet.bridge
-        if packet.properties:
-            self.outlet.max_packet = packet.properties.get("maximum_packet_size", 0)
-            packet.properties.pop("user_property", None)  # there may be a thousand, and nobody reads them
-        problem = handshake.reason_to_refuse(self.broker, packet, self.heard)
-        if problem is not None:
-            self.refuse(*problem, packet)
-            return True
-        self.state = _WAITING
-        holds: list[Hold] = []
-        self.authenticator.check(self.outlet, packet.username, packet.password, partial(self._admit, packet, holds))
-        if self.state is not _WAITING:
-            return True
-        holds.append(Hold(self.broker.memory.strangers, handshake.cost(packet)))
-        return False
-
-    def _admit(self, connect: packets.Connect, holds: list[Hold], reason: Reason, text: str, user: str | None) -> None:
-        """The credentials have been looked at; `holds` is for what the CONNECT is charged for meanwhile."""
-        if self.state is not _WAITING:  # the client has gone meanwhile
-            return
-        if reason is not _SUCCESS:
-            self.refuse(reason, text, connect)
-            return
-        old = self.broker.sessions.get(connect.client_id)
-        stored = old is not None and old.number > 0
-        present = handshake.open_session(self, connect)
-        store = self.broker.store
-        if store is not None and (stored or (self.session is not None and self.session.number)):
-            # CONNACK says that there is a session which outlives the connection, or that an old one is forgotten.
-            self.broker.turn.held.when_safe(partial(self._welcome, connect, user, present))
-        else:
-            self._welcome(connect, user, present)
-
-    def _welcome(self, connect: packets.Connect, user: str | None, present: bool) -> None:
-        if self.state is not _WAITING or self.session is None:  # the client has gone meanwhile
-            return
-        connack = handshake.connack(self, connect, present=present)
-        if not connack:
-            text = "what the client has to know does not fit into its maximum packet size"
-            self._leave(text, publish_will=False)
-            self.refuse(Reason.PACKET_TOO_LARGE, text)
-            return
-        self.state = _OPEN
-        self._write(connack)
-        handshake.welcome(self, connect, present=present)
-        self.broker.journal.admitted(
-            self.outlet,
-            self.session.client_id,
-            mqtt=_VERSIONS[self.version],
-            user=user,
-            claimed_user=connect.username if connect.username != user else None,
-            clean=connect.clean_start,
-            keep_alive=self.keep_alive,
-        )
-        if self.keep_alive:
-            due = self.heard + 1.5 * self.keep_alive
-            # The timer for CONNECT is usually due before that, and then sees how far it is. Most clients that come and
-            # go at once have gone by then.
-            if not self.broker.timers.rings_by(due, self._timer):
-                self._check_at(due)
-        if self._parts is not None:
-            self.receive(b"")
-
-    def refuse(self, reason: Reason, text: str, connect: packets.Connect | None = None) -> None:
-        """CONNACK with a reason why not, and the end. Without a CONNECT, it could not be read."""
-        self.broker.stats.refused += 1
-        client_id, user = (connect.client_id, connect.username) if connect else (None, None)
-        self.broker.journal.refused(self.outlet, reason.name, text, client=client_id, claimed_user=user)
-        properties = Properties(reason_string=text[:_REASON_STRING_MOST]) if self.version5 else Properties()
-        code = reason if self.version5 else connack_code_v3(reason)
-        self.send(packets.ConnAck(False, code, properties))
-        self._finish()
 
     # Packets of an open connection
 
@@ -454,84 +318,6 @@ class MqttConnection(MqttPeer):
             case _:
                 raise ProtocolError(Reason.PROTOCOL_ERROR, f"unexpected {type(packet).__name__}")
 
-    def _disconnect(self, session: Session, packet: packets.Disconnect) -> None:
-        expiry = packet.properties.get("session_expiry_interval")
-        if expiry is not None:
-            if expiry and not session.expiry:
-                raise ProtocolError(Reason.PROTOCOL_ERROR, "DISCONNECT cannot make a session outlive its connection")
-            session.expiry = min(expiry, self.broker.limits.session_expiry_max)
-        self.outlet.left = True
-        self._leave("client disconnected", publish_will=packet.reason != _NORMAL_DISCONNECTION)
-        self._finish()
-
     # For publishes
 
     # Bytes out
-
-    def pause(self) -> None:
-        """The client does not read fast enough: what is for it waits in buffers from now on."""
-        self.outlet.open = False
-
-    def resume(self) -> None:
-        """The client can take more."""
-        if self.state is _OPEN and self.session is not None:
-            self.outlet.open = True
-            self.broker.delivery.pump(self.session)
-            self.broker.slices.wake(self)
-
-    # The end
-
-    def end(self, reason: Reason, text: str, *, publish_will: bool = False) -> None:
-        """End the connection from this side; an MQTT 5 client is told why."""
-        if self.state is _ENDED:
-            return
-        if self.state is _OPEN and self.version5:
-            why = Properties(reason_string=text[:_REASON_STRING_MOST]) if self.explain else Properties()
-            self.send(packets.Disconnect(reason, why))
-        self._leave(text, publish_will=publish_will)
-        self._finish()
-
-    def lost(self) -> None:
-        """The network connection is gone."""
-        if self.state is not _ENDED:
-            self._leave("connection lost", publish_will=True)
-            self._finish()
-
-    def _leave(self, why: str, *, publish_will: bool) -> None:
-        """Give the session up, if there is one."""
-        if self.batch is not None:
-            self.broker.batches.publish()
-        session, self.session = self.session, None
-        if session is None:
-            return
-        self.outlet.connected = self.outlet.open = False
-        self.broker.stats.connected -= 1
-        del self.broker.connections[session.client_id]
-        self.broker.journal.ended(session.client_id, why)
-        self.broker.detach(session, publish_will=publish_will)
-
-    def _finish(self) -> None:
-        self.state = _ENDED
-        self.publishing = False
-        self.broker.slices.drop(self)
-        self.broker.timers.cancel(self._timer)
-        self._parts = self._usual = self._hold = None
-        if not self.outlet.finished:
-            self.outlet.finished = True
-            self.broker.turn.look_at(self.outlet)
-
-    # Time-outs
-
-    def _check_at(self, when: float) -> None:
-        self.broker.timers.cancel(self._timer)
-        self._timer = self.broker.timers.at(when, self._check, self.outlet)
-
-    def _check(self, now: float) -> None:
-        if self.state is _NEW:
-            self.end(Reason.KEEP_ALIVE_TIMEOUT, "no CONNECT in time", publish_will=False)
-        elif self.state is _OPEN and self.keep_alive:
-            due = (now if self._is_working else self.heard) + 1.5 * self.keep_alive
-            if due <= now:
-                self.end(Reason.KEEP_ALIVE_TIMEOUT, "nothing heard for 1.5 times the keep-alive", publish_will=True)
-            else:
-                self._check_at(due)

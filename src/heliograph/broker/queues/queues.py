@@ -5,19 +5,11 @@ Theory of operation
    in the log, but for temporary queues: these go with their creator.
 2. Persistent messages gather in `writes` until the turn ends, and are shown to consumers when it is safe. All others
    are shown at once (`place`). A queue gets its place in the log with its first persistent message (`open_storage`).
-3. A queue in which something may be handed out is *awake*. At the end of the turn (`end_turn`), and whenever more is
-   safe, what is there is handed out; of very many queues, some later. Then writes go to the log, with what was settled
-   meanwhile. Nothing that consumers do there may wait for another turn unseen: what wakes a queue again is handed out
-   in the same turn.
-4. Consumers that choose share one slice of time for each turn (`may_look`).
-5. After a restart nothing is known of messages in the log. Whoever first looks into a queue has them loaded, for all
-   queues at once, in slices (`loading`); meanwhile the log must not be compacted, for messages would move.
-6. Queues know their neighbours only through this object; it knows bindings by a protocol (`QueueBindings`).
+3. What happens to them in turns is in `queue_turns`.
+4. Queues know their neighbours only through this object; it knows bindings by a protocol (`QueueBindings`).
 """
 
-import gc
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any, Protocol
 
@@ -30,18 +22,15 @@ from heliograph.broker.core.queue_definition import (
     QueueKind,
 )
 from heliograph.broker.core.services import Services
-from heliograph.broker.core.slices import SLICE, Steps
-from heliograph.broker.core.timers import Timer
 from heliograph.broker.queues import refusal
 from heliograph.broker.queues.admission import Pattern, admit, unfit_for_all
 from heliograph.broker.queues.dead_letters import move_to_dead_letters
 from heliograph.broker.queues.entry import NOT_STORED, Entry, cost_of
-from heliograph.broker.queues.loading import Loading
 from heliograph.broker.queues.queue import Queue
-from heliograph.broker.queues.queue_contents import QueueContents
-from heliograph.broker.queues.queue_storage import Memory, QueueStorage
-from heliograph.broker.queues.queue_writes import PutRuns, QueueWrites
-from heliograph.broker.queues.refusal import STORED, TAKEN, NoSuchQueue, Put, Refusal, Refused
+from heliograph.broker.queues.queue_storage import QueueStorage
+from heliograph.broker.queues.queue_turns import QueueTurns
+from heliograph.broker.queues.queue_writes import PutRuns
+from heliograph.broker.queues.refusal import STORED, TAKEN, NoSuchQueue, Put, Refused
 from heliograph.broker.queues.statistics import UnitOfWorkCounters
 from heliograph.broker.queues.unit_of_work import LIMIT, UnitOfWork
 from heliograph.broker.storage import record_kinds
@@ -53,9 +42,6 @@ from heliograph.log import ApplicationRecord, Cursor, Record
 
 _QUEUE_COST = 5_000
 """Bytes of memory that a queue takes, its name aside."""
-
-_HANDED_OUT_AT_ONCE = 500
-"""Queues whose messages are handed out before it is seen how long others have waited."""
 
 SYSTEM_QUEUES = (
     QueueDefinition(
@@ -93,26 +79,16 @@ class QueueBindings(Protocol):
         """Bind a queue that was found in the log to what it was bound to."""
 
 
-class Queues:
+class Queues(QueueTurns):
     """`broker.queues`. Definitions, and persistent messages, are in the log and are there again after a restart."""
 
     bindings: QueueBindings
     """To be set before there are queues."""
 
     def __init__(self, services: Services, turn: Turn, store: Store | None) -> None:
-        self._services = services
-        self._turn = turn
-        self._store = store
+        super().__init__(services, turn, store)
         self._definitions: dict[str, QueueDefinition] = {}
-        self._queues: dict[str, Queue] = {}
         self._by_creator: dict[object, dict[Queue, None]] = {}
-        self._awake: dict[QueueContents, None] = {}
-        self._shown: list[tuple[Queue, list[Entry]]] = []
-        self._look_until = 0.0
-        """Until when consumers may look for what they want in this turn; 0 if none has begun."""
-        self.loading: Loading | None = None
-        """While queues get to know what is in the log. It is not changed meanwhile, only added to."""
-        self.memory = Memory(services.memory.account("queues", "persistent messages"))
         self.works = UnitOfWorkCounters()
         self.committing = False
         """Whether a unit of work is being written: nobody may see anything of it before all of it is safe."""
@@ -120,8 +96,6 @@ class Queues:
         """Takes the dead letters of queues that name no other place for them."""
         self.created_on_demand: Sequence[str] = ()
         """Patterns for the names of queues that are made when a client first uses them."""
-        self.writes = QueueWrites(store, turn.held) if store is not None else None
-        """Where persistent messages go; None for a broker that keeps everything in memory."""
 
     # What there is
 
@@ -355,42 +329,6 @@ class Queues:
         """A new unit of work; what it has to keep is charged to an account. Refused if there is no memory for it."""
         return UnitOfWork(self, limit, moves=moves, account=account)
 
-    def load(self, queue: QueueContents) -> bool:
-        """Get to know what is in the log for queues that nobody has looked into; whether this one is known now.
-
-        Others are served meanwhile. Consumers of the queue are called when it is known.
-        """
-        assert self.writes is not None
-        assert queue.storage is not None
-        if self.loading is not None:
-            self.loading.wanted[queue] = None
-            return False
-        unknown = [one for one in self._queues.values() if one.storage is not None and not one.storage.loaded]
-        loading = self.loading = Loading(self.writes.ledger, self.memory, unknown)
-        loading.wanted[queue] = None
-        self._services.slices.begin(loading, self._load(loading), partial(self._look_further, loading))
-        return queue.storage.loaded
-
-    def _load(self, loading: Loading) -> Steps:
-        try:
-            for step in loading.steps():
-                gc.freeze()  # the collector does not have to look at all these entries again and again
-                yield step
-        except Problem as problem:
-            for queue in loading.wanted:
-                self.unreadable(queue, str(problem))
-        finally:
-            self.loading = None
-
-    def _look_further(self, loading: Loading) -> None:
-        for queue in loading.wanted:
-            if queue.storage is not None and queue.storage.loaded:  # or it would be tried again and again
-                queue.look_further()
-
-    def unreadable(self, queue: QueueContents, why: str) -> None:
-        """Messages of a queue cannot be read back."""
-        self._services.journal.unreadable(f"queue {queue.name}", why)
-
     def move_to_dead_letters(self, queue: Queue, entries: list[Entry], reason: str, *, backed_out: bool) -> bool:
         """See `dead_letters.move_to_dead_letters`."""
         return move_to_dead_letters(self, queue, entries, reason, backed_out=backed_out)
@@ -400,110 +338,6 @@ class Queues:
         for queue in self._queues.values():
             if queue.storage is not None:
                 yield queue.storage.cursor
-
-    def note_defect(self, what: str) -> None:
-        """Something unexpected has been raised, and is being handled."""
-        self._services.defects.note(what)
-
-    # Time and turns
-
-    def now(self) -> int:
-        """Milliseconds since 1970."""
-        return int(self._services.wall() * 1000)
-
-    def set_timer(self, when: int, action: Callable[[], None]) -> Timer:
-        """Do something at a time in milliseconds since 1970."""
-        services = self._services
-        return services.timers.at(services.now() + (when - self.now()) / 1000, lambda _: action())
-
-    def wake(self, queue: QueueContents) -> None:
-        """There may be something to hand out at the end of the turn."""
-        self._awake[queue] = None
-
-    @property
-    def awake(self) -> int:
-        """How many queues may have something to hand out at the end of the turn."""
-        return len(self._awake)
-
-    def hand_out(self) -> None:
-        """Give what there is in queues to those who want it; where there are very many, not in one turn."""
-        until = 0.0
-        while self._awake:
-            awake, self._awake = list(self._awake), {}
-            if not until and len(awake) >= _HANDED_OUT_AT_ONCE:
-                until = self._services.now() + SLICE
-            given = self._hand_out_of(awake, until)
-            if given < len(awake):
-                self._awake = dict.fromkeys(awake[given:]) | self._awake
-                self.do_later(self, lambda: None)  # at the end of that turn it goes on
-                break
-        if self._shown:
-            shown, self._shown = self._shown, []
-            for queue, entries in shown:
-                queue.let_go(entries)
-
-    def _hand_out_of(self, queues: list[QueueContents], until: float) -> int:
-        """Give what there is in these queues to those who want it, as long as there is time; of how many it was."""
-        for number, queue in enumerate(queues, 1):
-            try:
-                queue.hand_out()
-            except Exception:
-                self.note_defect(f"messages of queue {queue.name} could not be handed out")
-            if not number % _HANDED_OUT_AT_ONCE and self._services.now() > until:
-                return number
-        return len(queues)
-
-    def may_look(self) -> bool:
-        """Whether there is time left in this turn for those who choose among messages."""
-        now = self._services.now()
-        if not self._look_until:
-            self._look_until = now + SLICE
-        return now <= self._look_until
-
-    def do_later(self, owner: object, action: Callable[[], None]) -> None:
-        """Do this in another turn, once however often it is asked for."""
-        slices = self._services.slices
-        if not slices.is_working(owner):
-            slices.later(owner, action)
-
-    def do_in_slices(self, owner: object, steps: Steps) -> None:
-        """Do this bit by bit."""
-        self._services.slices.begin(owner, steps, lambda: None)
-
-    def note_shown(self, queue: Queue, entries: list[Entry]) -> None:
-        """Persistent messages that anybody may have now: if nobody takes them, they may have to leave memory."""
-        self._shown.append((queue, entries))
-
-    def end_turn(self) -> None:
-        """Hand out what is there, and give what has gathered to the log. The broker calls it."""
-        if self._awake or self._shown:
-            self._look_until = 0.0
-            self.hand_out()
-        self._look_until = 0.0
-        if self.writes is not None:
-            if self.writes.ledger.halted:
-                self.writes.forget_puts()
-            else:
-                self.writes.flush()
-
-    def when_safe(self, action: Callable[[], None]) -> None:
-        """Do this when the turn is safe."""
-        assert self._store is not None
-        self._turn.held.when_safe(action)
-
-    def together(self) -> AbstractContextManager[None]:
-        """All that is stored within is there after a crash, or nothing of it."""
-        assert self._store is not None
-        return self._turn.together()
-
-    @property
-    def trouble(self) -> Refusal | None:
-        """Why no persistent message can be taken at present."""
-        store = self._store
-        if store is None or not store.trouble:
-            return None
-        text = f"messages cannot be stored at present: {store.trouble}"
-        return Refusal(refusal.FULL if store.disk_full else refusal.INTERNAL, text)
 
     # Restarts
 
