@@ -44,24 +44,26 @@ if TYPE_CHECKING:
     )
     from heliograph.broker.core.slices import SLICE, Portions, Steps
     from heliograph.broker.core.timers import Clock
+    from heliograph.broker.errors import (
+        BrokerError,
+        Refused,
+        StreamConflict,
+        StreamKept,
+        TooManyStreams,
+        UnknownRecordKind,
+    )
     from heliograph.broker.mqtt.connection import MqttConnection
     from heliograph.broker.queues.queues import SYSTEM_QUEUES
-    from heliograph.broker.queues.refusal import NOT_ALLOWED, NOT_FOUND, Refused
+    from heliograph.broker.queues.refusal import NOT_ALLOWED, NOT_FOUND
     from heliograph.broker.sessions.buffer import Buffer
     from heliograph.broker.sessions.session import ShareGroup, Subscription
     from heliograph.broker.sessions.spool import Spool
     from heliograph.broker.storage import offline_sessions, record_kinds
-    from heliograph.broker.storage.log_contents import LogContents, UnknownKind
+    from heliograph.broker.storage.log_contents import LogContents
     from heliograph.broker.storage.queue_records import DELIVERIES_ROW
     from heliograph.broker.storage.set_aside import SetAside, SetAsides
     from heliograph.broker.storage.store import Store
-    from heliograph.broker.storage.streams import (
-        StreamConflict,
-        StreamKept,
-        StreamOptions,
-        TooManyStreams,
-        stream_options_of,
-    )
+    from heliograph.broker.storage.streams import StreamOptions, stream_options_of
 
 __getattr__ = lazy_names(
     __name__,
@@ -81,17 +83,18 @@ __getattr__ = lazy_names(
         "core.timers": "Clock",
         "mqtt.connection": "MqttConnection",
         "queues.queues": "SYSTEM_QUEUES",
-        "queues.refusal": "NOT_ALLOWED NOT_FOUND Refused",
+        "errors": "BrokerError Refused StreamConflict StreamKept TooManyStreams UnknownRecordKind",
+        "queues.refusal": "NOT_ALLOWED NOT_FOUND",
         "sessions.buffer": "Buffer",
         "sessions.session": "ShareGroup Subscription",
         "sessions.spool": "Spool",
-        "storage.log_contents": "LogContents UnknownKind",
+        "storage.log_contents": "LogContents",
         "storage.offline_sessions": "offline_sessions",
         "storage.queue_records": "DELIVERIES_ROW",
         "storage.record_kinds": "record_kinds",
         "storage.set_aside": "SetAside SetAsides",
         "storage.store": "Store",
-        "storage.streams": "StreamConflict StreamKept StreamOptions TooManyStreams stream_options_of",
+        "storage.streams": "StreamOptions stream_options_of",
     },
 )
 
@@ -107,6 +110,7 @@ __all__ = [
     "AmqpHost",
     "Authenticator",
     "Broker",
+    "BrokerError",
     "Buffer",
     "Clock",
     "Conversation",
@@ -132,7 +136,7 @@ __all__ = [
     "Subscription",
     "SysTopics",
     "TooManyStreams",
-    "UnknownKind",
+    "UnknownRecordKind",
     "Verdict",
     "figures_of_queue",
     "filter_mistake",

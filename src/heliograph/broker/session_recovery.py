@@ -19,6 +19,7 @@ from typing import Any, Protocol
 from heliograph.broker.core.limits import Limits
 from heliograph.broker.core.mixed_span import stored_span
 from heliograph.broker.core.retained import Retained
+from heliograph.broker.errors import MalformedObject
 from heliograph.broker.routing.subscriptions import Subscriptions
 from heliograph.broker.sessions.identifier_set import IdentifierSet
 from heliograph.broker.sessions.session import FOR_EVER, Session, Subscription
@@ -30,7 +31,6 @@ from heliograph.broker.storage.offline_sessions import OfflineSession
 from heliograph.broker.storage.queue_records import QueueRecords
 from heliograph.broker.storage.recovered_session import RecoveredSession, without_shared
 from heliograph.broker.storage.store import Store
-from heliograph.errors import Problem
 from heliograph.log import (
     Cursor,
     MessageLog,
@@ -266,20 +266,20 @@ def _make_unsent(subscription: Subscription) -> None:
 
 def _check_client(name: str) -> None:
     if mistake := text_mistake(name, STRING_MAX):
-        raise Problem(f"client identifier: {mistake}")
+        raise MalformedObject(f"client identifier: {mistake}")
 
 
 def _expiry(seconds: int) -> int:
     if seconds == FOR_EVER:
         return FOR_EVER  # one object for all
     if seconds not in Range(0, FOR_EVER):
-        raise Problem(f"expected an expiry {Range(0, FOR_EVER)}, found {seconds}")
+        raise MalformedObject(f"expected an expiry {Range(0, FOR_EVER)}, found {seconds}")
     return seconds
 
 
 def _set_options(subscription: Subscription, fact: dict[str, Any]) -> None:
     if fact["qos"] not in {0, 1, 2}:
-        raise Problem(f"expected a QoS of 0, 1 or 2, found {fact['qos']}")
+        raise MalformedObject(f"expected a QoS of 0, 1 or 2, found {fact['qos']}")
     subscription.qos = fact["qos"]
     subscription.no_local = fact["no_local"]
     subscription.retain_as_published = fact["retain_as_published"]

@@ -10,8 +10,8 @@ from heliograph.broker.core.queue_definition import (
     QueueDefinition,
     QueueKind,
 )
+from heliograph.broker.errors import NoSuchQueue, Refused
 from heliograph.broker.queues.consumer import ACCEPTED, RELEASED
-from heliograph.broker.queues.refusal import NoSuchQueue, Refused
 from heliograph.errors import Problem
 
 

@@ -5,10 +5,10 @@ import pytest
 from broker.queues.scenes import Consumer, persistent, text_of
 from heliograph.amqp.messages.message import decode_message
 from heliograph.broker.core.queue_definition import DEAD_LETTER_QUEUE, QueueDefinition, QueueKind
+from heliograph.broker.errors import NoSuchQueue
 from heliograph.broker.queues import loading
 from heliograph.broker.queues.consumer import ACCEPTED, FAILED
 from heliograph.broker.queues.queue_storage import QueueStorage
-from heliograph.broker.queues.refusal import NoSuchQueue
 from heliograph.errors import Problem
 
 

@@ -5,10 +5,10 @@ import time
 
 import pytest
 
+from heliograph.broker.errors import SelectorError
 from heliograph.broker.queues.message_view import MessageView
 from heliograph.broker.queues.selectors import selector as selector_module
 from heliograph.broker.queues.selectors.compiling import Selector, selector_for
-from heliograph.broker.queues.selectors.tokens import SelectorError
 
 
 def matches(text, **properties):

@@ -16,9 +16,10 @@ from heliograph.amqp.messages import Message, Value
 from heliograph.broker.broker import Broker
 from heliograph.broker.core.interfaces import Pipelines, QueueManagers
 from heliograph.broker.core.queue_definition import QueueDefinition, QueueKind
+from heliograph.broker.errors import InvalidRequest, NoSuchQueue, Refused
 from heliograph.broker.queues import dead_letters
 from heliograph.broker.queues.binding import Binding
-from heliograph.broker.queues.refusal import NOT_ALLOWED, NOT_FOUND, PRECONDITION, NoSuchQueue, Refused
+from heliograph.broker.queues.refusal import NOT_ALLOWED, NOT_FOUND, PRECONDITION
 from heliograph.errors import Problem
 from heliograph.objects import read, shown, to_values
 
@@ -91,13 +92,13 @@ def _read(request: Message) -> tuple[Callable[[Broker, Arguments], Any], Argumen
     name = (request.application_properties or {}).get("operation")
     if not isinstance(name, str) or name not in _OPERATIONS:
         known = ", ".join(_OPERATIONS)
-        raise Problem(f"expected the application property operation to be one of {known}, found {shown(name)}")
+        raise InvalidRequest(f"expected the application property operation to be one of {known}, found {shown(name)}")
     operation, takes = _OPERATIONS[name]
     arguments = request.body.value if isinstance(request.body, Value) else request.body
     if arguments is None:
         arguments = {}
     if not isinstance(arguments, dict):
-        raise Problem(f"{name}: expected a map of arguments as body, found {type(arguments).__name__}")
+        raise InvalidRequest(f"{name}: expected a map of arguments as body, found {type(arguments).__name__}")
     for key, value in arguments.items():
         if name not in _WITH_ATTRIBUTES or key in takes:  # attributes of a queue are checked as such
             _check(name, key, value, takes)
@@ -106,16 +107,16 @@ def _read(request: Message) -> tuple[Callable[[Broker, Arguments], Any], Argumen
 
 def _check(operation: str, key: Any, value: Any, known: Mapping[str, type]) -> None:
     if key not in known:
-        raise Problem(f"{operation}: expected no argument but {', '.join(known) or 'none'}, found {shown(key)}")
+        raise InvalidRequest(f"{operation}: expected no argument but {', '.join(known) or 'none'}, found {shown(key)}")
     kind = known[key]
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise Problem(f"{operation}: expected {key} to be of type {kind.__name__}, found {shown(value)}")
+        raise InvalidRequest(f"{operation}: expected {key} to be of type {kind.__name__}, found {shown(value)}")
 
 
 def _name(arguments: Arguments) -> str:
     name = arguments.get("name")
     if not isinstance(name, str) or not name:
-        raise Problem(f"expected the argument name to be the name of a queue, found {shown(name)}")
+        raise InvalidRequest(f"expected the argument name to be the name of a queue, found {shown(name)}")
     return str(name)
 
 
@@ -218,7 +219,7 @@ def _redrive(broker: Broker, arguments: Arguments) -> Generator[bool | None, Non
     queue = broker.queues.find(_name(arguments))
     most = arguments.get("most", 0)
     if most < 0:
-        raise Problem(f"expected the argument most to be 0 or more, found {most}")
+        raise InvalidRequest(f"expected the argument most to be 0 or more, found {most}")
     done = yield from dead_letters.redrive(broker.queues, queue, most, arguments.get("origin", ""))
     return {"name": queue.name, "moved": done.moved, "left": dict(done.left)}
 
@@ -241,9 +242,9 @@ def _define_subscription(
 ) -> dict[str, Any]:
     """From now on the messages of a topic filter go to a queue; Refused or a Problem says why not."""
     if not name or not topic or not queue:
-        raise Problem("expected the name of a subscription, its topic and its queue, found none of one of them")
+        raise InvalidRequest("expected the name of a subscription, its topic and its queue, found none of one of them")
     if len(name) > _LONGEST_NAME or not name.isprintable():
-        raise Problem(f"expected a name of up to {_LONGEST_NAME} printable characters, found {name[:60]!r}")
+        raise InvalidRequest(f"expected a name of up to {_LONGEST_NAME} printable characters, found {name[:60]!r}")
     target = broker.queues.find(queue)
     if target.definition.internal or target.definition.temporary:
         raise Refused(NOT_ALLOWED, f"queue {queue} belongs to a client")

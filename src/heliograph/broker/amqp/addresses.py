@@ -4,7 +4,7 @@ from collections.abc import Collection
 from enum import Enum, auto
 from typing import NamedTuple
 
-from heliograph.errors import Problem
+from heliograph.broker.errors import InvalidLink
 from heliograph.mapping import QUEUE_PREFIX, TOPIC_PREFIX
 
 MANAGEMENT = "$management"
@@ -35,7 +35,7 @@ class Address(NamedTuple):
 def read_address(address: object, capabilities: Collection[str] = ()) -> Address:
     """What an address stands for: capabilities decide, then the prefix. A Problem if it is no string."""
     if not isinstance(address, str):
-        raise Problem(f"expected a string as address, found {type(address).__name__}")
+        raise InvalidLink(f"expected a string as address, found {type(address).__name__}")
     if address.removeprefix(QUEUE_PREFIX) == MANAGEMENT:  # JMS clients know of nothing but queues and topics
         return Address(AddressKind.MANAGEMENT, MANAGEMENT)
     kind = AddressKind.EITHER

@@ -26,8 +26,8 @@ from heliograph.broker.amqp.states import error_of
 from heliograph.broker.amqp.targets import PutTarget, Relay, find_queue, find_target
 from heliograph.broker.amqp.topics import Topic
 from heliograph.broker.core.queue_definition import LONGEST_MESSAGE
+from heliograph.broker.errors import Refused
 from heliograph.broker.queues.queue import Queue
-from heliograph.broker.queues.refusal import Refused
 from heliograph.errors import Problem
 
 _TRANSACTIONS = ("amqp:local-transactions", "amqp:multi-txns-per-ssn", "amqp:multi-ssns-per-txn")

@@ -7,7 +7,7 @@ from heliograph.amqp.messages import transaction_request
 from heliograph.broker.amqp.peer import AmqpPeer
 from heliograph.broker.amqp.states import TAKEN, Departure, rejection
 from heliograph.broker.amqp.transactions import unknown_transaction
-from heliograph.broker.queues.refusal import Refusal, Refused
+from heliograph.broker.errors import Refusal, Refused
 
 _CREDIT = 100
 _REJECTED = "amqp:rejected:list"

@@ -9,8 +9,8 @@ from heliograph.broker.amqp.addresses import TEMPORARY_TOPICS
 from heliograph.broker.amqp.peer import AmqpPeer
 from heliograph.broker.broker import Broker
 from heliograph.broker.core.queue_definition import TEMPORARY_MODEL, QueueKind, is_queue_name
+from heliograph.broker.errors import NoSuchQueue
 from heliograph.broker.queues.queue import Queue
-from heliograph.broker.queues.refusal import NoSuchQueue
 
 
 def new_temporary_queue(connection: AmqpPeer, link: Link) -> Queue:

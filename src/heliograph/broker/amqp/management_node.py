@@ -10,8 +10,9 @@ from heliograph.broker.administration.management import carry_out, is_change
 from heliograph.broker.amqp.addresses import AddressKind, read_address
 from heliograph.broker.broker import Broker
 from heliograph.broker.core.slices import Steps
+from heliograph.broker.errors import NoSuchQueue, Refusal, Refused
 from heliograph.broker.queues.queue import Queue
-from heliograph.broker.queues.refusal import TAKEN, NoSuchQueue, Put, Refusal, Refused
+from heliograph.broker.queues.refusal import TAKEN, Put
 from heliograph.broker.queues.unit_of_work import UnitOfWork
 
 _LARGEST = 64 << 10

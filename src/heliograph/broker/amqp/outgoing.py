@@ -9,10 +9,10 @@ from heliograph.broker.amqp.peer import AmqpPeer
 from heliograph.broker.amqp.states import Departure, error_of, outcome_of
 from heliograph.broker.amqp.subscription_names import NamedSubscription
 from heliograph.broker.core.slices import Steps
+from heliograph.broker.errors import Refusal, Refused
 from heliograph.broker.queues.consumer import ACCEPTED, LOST, RELEASED, Outcome, Selector, rejected
 from heliograph.broker.queues.entry import Entry
 from heliograph.broker.queues.queue import Queue
-from heliograph.broker.queues.refusal import Refusal, Refused
 
 # What a message is taken to have before any has been sent: with little known, little is taken out of the queue at once.
 _GUESS = 512 << 10

@@ -3,8 +3,8 @@
 from enum import Enum, auto
 
 from heliograph.amqp import Accepted, DeliveryState, Error, Modified, Rejected, Released
+from heliograph.broker.errors import Refusal
 from heliograph.broker.queues.consumer import ACCEPTED, FAILED, RELEASED, Outcome, rejected
-from heliograph.broker.queues.refusal import Refusal
 
 TAKEN = Accepted()
 """Said of all that were put."""

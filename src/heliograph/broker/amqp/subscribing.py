@@ -30,8 +30,8 @@ from heliograph.broker.amqp.subscription_names import (
 )
 from heliograph.broker.broker import Broker
 from heliograph.broker.core.queue_definition import LONGEST_MESSAGE, QueueDefinition
+from heliograph.broker.errors import NoSuchQueue, Refused
 from heliograph.broker.queues.queue import Queue
-from heliograph.broker.queues.refusal import NoSuchQueue, Refused
 
 
 class Wanted(NamedTuple):

@@ -11,9 +11,10 @@ from heliograph.broker.amqp.management_node import ManagementNode
 from heliograph.broker.amqp.peer import AmqpPeer
 from heliograph.broker.amqp.topics import Topic
 from heliograph.broker.broker import Broker
+from heliograph.broker.errors import NoSuchQueue, Refusal, Refused
 from heliograph.broker.queues.message_view import MessageView
 from heliograph.broker.queues.queue import Queue
-from heliograph.broker.queues.refusal import TAKEN, NoSuchQueue, Put, PutSteps, Refusal, Refused
+from heliograph.broker.queues.refusal import TAKEN, Put, PutSteps
 from heliograph.broker.queues.unit_of_work import UnitOfWork
 from heliograph.common.bounded_dict import BoundedDict
 

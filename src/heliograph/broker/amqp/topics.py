@@ -8,8 +8,9 @@ from heliograph.broker.broker import Broker
 from heliograph.broker.core.slices import ENOUGH
 from heliograph.broker.core.span import Span
 from heliograph.broker.core.topics import is_reserved
+from heliograph.broker.errors import Refusal
 from heliograph.broker.queues.conversion import spans_of
-from heliograph.broker.queues.refusal import FULL, NOBODY, NOT_ALLOWED, STORED, TAKEN, Put, PutSteps, Refusal
+from heliograph.broker.queues.refusal import FULL, NOBODY, NOT_ALLOWED, STORED, TAKEN, Put, PutSteps
 from heliograph.broker.queues.unit_of_work import UnitOfWork
 from heliograph.broker.routing.routes import WORTH_COPYING, Route
 from heliograph.mapping import publication_of

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Annotated, Any
 
 from heliograph.broker.core.names import LONGEST_DESCRIPTION
-from heliograph.errors import Problem
+from heliograph.broker.errors import InvalidQueue
 from heliograph.objects import About, Effect, Mistake, Mqsc, Range, attributes_of, check, shown, text_mistake
 
 DEAD_LETTER_QUEUE = "SYSTEM.DEAD.LETTER.QUEUE"
@@ -67,7 +67,7 @@ def queue_name_mistake(name: Any) -> str:
 def check_name(name: Any) -> None:
     """A Problem if no queue can have this name."""
     if mistake := queue_name_mistake(name):
-        raise Problem(mistake)
+        raise InvalidQueue(mistake)
 
 
 def _other_name_mistake(name: str) -> str:
@@ -238,5 +238,5 @@ class QueueDefinition:
         """The same with some attributes changed; a Problem if one is unknown or makes no sense."""
         known = [attribute.field for attribute in attributes_of(type(self))]
         if unknown := sorted(changes.keys() - set(known)):
-            raise Problem(f"queue {self.name}: no attribute {unknown[0]!r}; there are {', '.join(known)}")
+            raise InvalidQueue(f"queue {self.name}: no attribute {unknown[0]!r}; there are {', '.join(known)}")
         return dataclasses.replace(self, **changes)

@@ -141,7 +141,7 @@ class Batches:
     def _publish_together(self, batch: Batch) -> None:
         qos, defects = batch.qos, self._services.defects
         sessions = [one.session.number if one.session else 0 for one in batch.publishers] if qos == 2 else ()
-        span = MixedSpan(
+        span = MixedSpan.of_packets(
             batch.packets,
             batch.name_ends,
             batch.heads,

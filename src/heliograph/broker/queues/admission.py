@@ -6,9 +6,9 @@ from typing import Protocol
 from heliograph.amqp.messages import ENTRY_CHECK_FROM, Peeked, peek_run, too_many_entries, with_durable_and_priority
 from heliograph.broker.core.memory import Account
 from heliograph.broker.core.queue_definition import STANDARD_PRIORITY, QueueDefinition
+from heliograph.broker.errors import Refusal
 from heliograph.broker.queues import refusal
 from heliograph.broker.queues.entry import ENTRY_COST, NOT_PERSISTENT, NOT_STORED, Entry, cost_of
-from heliograph.broker.queues.refusal import Refusal
 from heliograph.broker.queues.statistics import Counters
 
 

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
+from heliograph.broker.errors import Refusal
 from heliograph.broker.queues.entry import Entry
 from heliograph.broker.queues.message_view import MessageView
-from heliograph.broker.queues.refusal import Refusal
 
 Selector = Callable[[MessageView], object]
 """Takes a message; true if it is wanted."""

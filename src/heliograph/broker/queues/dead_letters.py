@@ -17,11 +17,11 @@ from heliograph.amqp.messages import (
     without_annotations,
 )
 from heliograph.broker.core.queue_definition import DEAD_LETTER_QUEUE as SERVER_DEAD_LETTER_QUEUE
+from heliograph.broker.errors import NoSuchQueue, Refusal
 from heliograph.broker.queues.admission import admit
 from heliograph.broker.queues.consumer import ACCEPTED
 from heliograph.broker.queues.entry import NOT_PERSISTENT, NOT_STORED, WAITING, Entry, cost_of
 from heliograph.broker.queues.queue import Queue
-from heliograph.broker.queues.refusal import NoSuchQueue, Refusal
 from heliograph.broker.queues.unit_of_work import LIMIT, UnitOfWork
 
 _OURS = frozenset({DEAD_LETTER_REASON, DEAD_LETTER_QUEUE, DEAD_LETTER_TIME, DEAD_LETTER_COUNT})

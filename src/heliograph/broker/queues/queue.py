@@ -6,13 +6,14 @@ from typing import Protocol
 
 from heliograph.broker.core.queue_definition import Order, QueueDefinition
 from heliograph.broker.core.slices import ENOUGH, Steps
+from heliograph.broker.errors import Refusal
 from heliograph.broker.queues import refusal
 from heliograph.broker.queues.admission import admit
 from heliograph.broker.queues.consumer import FAILED, Consumer, Outcome
 from heliograph.broker.queues.entry import GONE, IN_WORK, TAKEN, Entry, cost_of
 from heliograph.broker.queues.queue_contents import ContentsHost, QueueContents
 from heliograph.broker.queues.queue_storage import QueueStorage
-from heliograph.broker.queues.refusal import Put, Refusal
+from heliograph.broker.queues.refusal import Put
 from heliograph.broker.queues.statistics import QueueStatistics
 
 _INDEXED_AT_ONCE = 500

@@ -9,8 +9,8 @@ from operator import attrgetter
 from typing import Protocol
 
 from heliograph.broker.core.memory import Account
+from heliograph.broker.errors import UnsafeMessage
 from heliograph.broker.queues.entry import PENDING, WAITING, Entry
-from heliograph.errors import Problem
 from heliograph.log import Cursor, CursorReader, MessageLog, QueueMessages, decode_queue_messages
 
 BUDGET = 64 << 20
@@ -138,7 +138,7 @@ class QueueStorage:
     def _read(self, reading: CursorReader, offset: int) -> bytes:
         found = reading.find(offset)
         if found is None:
-            raise Problem(f"cursor {self.cursor.number}: message {offset} is not safe, but somebody wants it")
+            raise UnsafeMessage(f"cursor {self.cursor.number}: message {offset} is not safe, but somebody wants it")
         if self._record is None or self._record[0] != found.record.position:
             messages = decode_queue_messages(found.record.body, found.record.count)
             self._record = found.record.position, messages

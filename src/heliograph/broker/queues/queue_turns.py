@@ -18,6 +18,7 @@ from functools import partial
 from heliograph.broker.core.services import Services
 from heliograph.broker.core.slices import SLICE, Steps
 from heliograph.broker.core.timers import Timer
+from heliograph.broker.errors import Refusal
 from heliograph.broker.queues import refusal
 from heliograph.broker.queues.entry import Entry
 from heliograph.broker.queues.loading import Loading
@@ -25,7 +26,6 @@ from heliograph.broker.queues.queue import Queue
 from heliograph.broker.queues.queue_contents import QueueContents
 from heliograph.broker.queues.queue_storage import Memory
 from heliograph.broker.queues.queue_writes import QueueWrites
-from heliograph.broker.queues.refusal import Refusal
 from heliograph.broker.storage.store import Store
 from heliograph.broker.storage.turn import Turn
 from heliograph.errors import Problem

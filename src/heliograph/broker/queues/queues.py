@@ -22,6 +22,7 @@ from heliograph.broker.core.queue_definition import (
     QueueKind,
 )
 from heliograph.broker.core.services import Services
+from heliograph.broker.errors import InvalidQueue, MalformedObject, NoSuchQueue, Refused
 from heliograph.broker.queues import refusal
 from heliograph.broker.queues.admission import Pattern, admit, unfit_for_all
 from heliograph.broker.queues.dead_letters import move_to_dead_letters
@@ -30,14 +31,13 @@ from heliograph.broker.queues.queue import Queue
 from heliograph.broker.queues.queue_storage import QueueStorage
 from heliograph.broker.queues.queue_turns import QueueTurns
 from heliograph.broker.queues.queue_writes import PutRuns
-from heliograph.broker.queues.refusal import STORED, TAKEN, NoSuchQueue, Put, Refused
+from heliograph.broker.queues.refusal import STORED, TAKEN, Put
 from heliograph.broker.queues.statistics import UnitOfWorkCounters
 from heliograph.broker.queues.unit_of_work import LIMIT, UnitOfWork
 from heliograph.broker.storage import record_kinds
 from heliograph.broker.storage.queue_records import DELIVERIES_ROW, QueueRecords, queue_gone_record, queue_record
 from heliograph.broker.storage.store import Store
 from heliograph.broker.storage.turn import Turn
-from heliograph.errors import Problem
 from heliograph.log import ApplicationRecord, Cursor, Record
 
 _QUEUE_COST = 5_000
@@ -144,7 +144,7 @@ class Queues(QueueTurns):
         if name in self._definitions:
             raise Refused(refusal.PRECONDITION, f"there is a queue {name} already")
         if definition.temporary and definition.kind is QueueKind.LOCAL and creator is None:
-            raise Problem(f"queue {name}: expected a creator for a temporary queue to go with, found none")
+            raise InvalidQueue(f"queue {name}: expected a creator for a temporary queue to go with, found none")
         if not self._services.memory.takes_newcomers(_QUEUE_COST + 2 * len(name)):
             raise Refused(refusal.FULL, f"there is no memory for queue {name}")
         self._definitions[name] = definition
@@ -377,7 +377,7 @@ class Queues(QueueTurns):
         if number:
             cursor = self.writes.ledger.cursors.get(number)
             if cursor is None:
-                raise Problem(f"expected cursor {number} with its messages, found none")
+                raise MalformedObject(f"expected cursor {number} with its messages, found none")
             storage = QueueStorage(self.writes, cursor, self.memory, found.failed(cursor))
         queue = self._queues[name] = Queue(self, definition, storage)
         self.bindings.restore(queue, found.bindings(name))
@@ -398,7 +398,7 @@ class Queues(QueueTurns):
         """
         known = self._definitions.get(name)
         if known is not None and known.kind is not QueueKind.LOCAL:
-            raise Problem(f"expected a local queue for dead letters, found {name} of kind {known.kind}")
+            raise InvalidQueue(f"expected a local queue for dead letters, found {name} of kind {known.kind}")
         if known is None:
             self.define(SYSTEM_QUEUES[0].replace(name=name))
         self.dead_letter_queue = name

@@ -19,12 +19,12 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from heliograph.broker.core.memory import Account
+from heliograph.broker.errors import Refusal, Refused
 from heliograph.broker.queues import refusal
 from heliograph.broker.queues.consumer import FAILED, Consumer, Outcome
 from heliograph.broker.queues.entry import IN_WORK, NOT_STORED, TAKEN, Entry
 from heliograph.broker.queues.queue import Queue
 from heliograph.broker.queues.queue_writes import QueueWrites
-from heliograph.broker.queues.refusal import Refusal, Refused
 from heliograph.broker.queues.statistics import UnitOfWorkCounters
 
 LIMIT = 10_000

@@ -12,15 +12,15 @@ from heliograph.broker.core.names import LONGEST_SELECTOR, filter_mistake
 from heliograph.broker.core.retained import Retained
 from heliograph.broker.core.services import Services
 from heliograph.broker.core.span import Span
+from heliograph.broker.errors import InvalidBinding, Refusal
 from heliograph.broker.queues.binding import Binding, Bound, is_wanted
 from heliograph.broker.queues.conversion import amqp_messages
 from heliograph.broker.queues.message_view import MessageView
 from heliograph.broker.queues.queue import Queue
 from heliograph.broker.queues.queues import Queues
-from heliograph.broker.queues.refusal import STORED, TAKEN, Put, Refusal
+from heliograph.broker.queues.refusal import STORED, TAKEN, Put
 from heliograph.broker.queues.selectors.compiling import Selector, selector_for
 from heliograph.broker.routing.routes import RouteTable
-from heliograph.errors import Problem
 from heliograph.objects import text_mistake
 
 _Run = tuple[Sequence[Queue], Sequence[bytes], Sequence[int]]
@@ -106,7 +106,7 @@ class Bindings:
         """Bind a queue that was found in the log to what it was bound to."""
         for fact in facts:
             if mistake := filter_mistake(fact["filter"]):
-                raise Problem(mistake)
+                raise InvalidBinding(mistake)
             chosen = selector_for(fact["selector"]) if fact["selector"] else None
             self._add(Binding(fact["filter"], queue, chosen, fact["no_local"], fact.get("name", "")))
 
@@ -114,7 +114,7 @@ class Bindings:
         """The selector; a Problem says what is wrong with it or with the filter."""
         mistake = filter_mistake(topic_filter, self._services.limits.topic_levels)
         if mistake := mistake or text_mistake(selector, LONGEST_SELECTOR):
-            raise Problem(mistake)
+            raise InvalidBinding(mistake)
         return selector_for(selector) if selector else None
 
     def _add(self, binding: Binding) -> Binding:

@@ -18,11 +18,11 @@ import json
 from contextlib import suppress
 from typing import Any
 
+from heliograph.broker.errors import UnknownRecordKind
 from heliograph.broker.storage import offline_sessions, record_kinds
 from heliograph.broker.storage.queue_records import QueueRecords
 from heliograph.broker.storage.recovered_session import RecoveredSession, apply, without_shared
 from heliograph.broker.storage.set_aside import SetAside, SetAsides
-from heliograph.errors import Problem
 from heliograph.log import (
     AMQP_MESSAGES,
     MIXED_PACKETS,
@@ -36,10 +36,6 @@ from heliograph.log import (
     qos_and_retain,
 )
 from heliograph.mqtt import ids_of, split_share
-
-
-class UnknownKind(Problem):
-    """The log is that of a later version."""
 
 
 class LogContents:
@@ -96,7 +92,7 @@ class LogContents:
     def take_record(self, record: Record) -> None:
         """A fact that the store has noted."""
         if record.kind > record_kinds.LAST:
-            raise UnknownKind(
+            raise UnknownRecordKind(
                 f"position {record.position}: a record of kind {record.kind}, which this version does not know"
             )
         if record.kind == record_kinds.SET_ASIDE:

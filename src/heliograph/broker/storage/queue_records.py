@@ -6,8 +6,8 @@ import struct
 from typing import Any
 
 from heliograph.broker.core.queue_definition import LONGEST_LIFE, QueueDefinition
+from heliograph.broker.errors import MalformedObject
 from heliograph.broker.storage import record_kinds
-from heliograph.errors import Problem
 from heliograph.log import ApplicationRecord, Cursor, Record
 from heliograph.objects import is_number, shown
 
@@ -48,7 +48,7 @@ class QueueRecords:
         if record.kind == record_kinds.QUEUE:
             fact = json.loads(record.body)
             if not isinstance(fact["cursor"], int):
-                raise Problem(f"expected the number of a cursor, found {fact['cursor']!r}")
+                raise MalformedObject(f"expected the number of a cursor, found {fact['cursor']!r}")
             self._by_name[fact["queue"]] = fact
             self.records[fact["queue"]] = record
         elif record.kind == record_kinds.QUEUE_GONE:
@@ -76,7 +76,7 @@ class QueueRecords:
         attributes = fact["definition"]
         definition = QueueDefinition(**{**attributes, "max_ttl": _seconds(attributes.get("max_ttl", 0))})
         if definition.name != name:
-            raise Problem(f"expected the definition of queue {name}, found that of {definition.name}")
+            raise MalformedObject(f"expected the definition of queue {name}, found that of {definition.name}")
         return definition, fact["cursor"]
 
     def bindings(self, name: str) -> list[dict[str, Any]]:
@@ -92,5 +92,5 @@ class QueueRecords:
 
 def _seconds(milliseconds: Any) -> float:
     if not is_number(milliseconds, int) or abs(milliseconds) > _MILLISECONDS * LONGEST_LIFE:
-        raise Problem(f"max_ttl: expected milliseconds, found {shown(milliseconds)}")
+        raise MalformedObject(f"max_ttl: expected milliseconds, found {shown(milliseconds)}")
     return float(milliseconds / _MILLISECONDS)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from heliograph.broker import LogContents, SetAsides, UnknownKind
+from heliograph.broker import LogContents, SetAsides, UnknownRecordKind
 from heliograph.cli.log.objects import Reader, add_repair_arguments, opened, repair, replay, tell, try_to_open
 from heliograph.cli.log.records import as_json, kind_name
 from heliograph.common.terminal import steer
@@ -156,7 +156,7 @@ def _check(directory: Path) -> int:
     _tell_torn(found)
     try:
         objects = try_to_open(directory, found.segments[-1].replay, found.end).failed
-    except UnknownKind as problem:
+    except UnknownRecordKind as problem:
         print(f"not opened: {problem}")
         return 0
     _tell_objects(objects)
