@@ -8,7 +8,7 @@ from heliograph.flow.formats import Catalogue
 from heliograph.flow.language.esql.compiling.program_compiling import compile_program
 from heliograph.flow.language.esql.parsing.program_parsing import parse_program
 from heliograph.flow.language.esql.runtime.evaluation import Evaluation
-from heliograph.flow.language.values.text import character
+from heliograph.flow.language.values.types import character
 from heliograph.flow.tree import Element
 
 NOW = datetime(2026, 11, 16, 12, 0, 0)

@@ -17,6 +17,7 @@ from heliograph.amqp import (
     Session,
     Source,
     Target,
+    Transfers,
 )
 
 E = TypeVar("E")
@@ -57,6 +58,10 @@ class Side:
 
     def last(self, kind: type[E]) -> E:
         return self.of(kind)[-1]
+
+    def payloads(self) -> list[bytes]:
+        """Those of all messages that came so far."""
+        return [one.payload for event in self.of(Transfers) for one in event.deliveries]
 
 
 class Pair:

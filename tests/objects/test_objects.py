@@ -8,14 +8,12 @@ from typing import Annotated, Any
 
 import pytest
 
-from heliograph.objects.attributes import About, Effect, by_key
-from heliograph.objects.bounds import Range
-from heliograph.objects.checking import InvalidObject, Mistake, check
+from heliograph.objects.attributes import About, Effect, Mistake, Range, attributes_by_key, check_object
 from heliograph.objects.differences import Difference, differences
-from heliograph.objects.json_values import to_values
-from heliograph.objects.reading import TableReader, read
+from heliograph.objects.errors import InvalidObject
+from heliograph.objects.object_tables import TableReader, object_to_values, read_object
 from heliograph.objects.reference import attribute_table, with_tables
-from heliograph.objects.toml import document
+from heliograph.objects.toml import toml_document
 
 
 class Colour(StrEnum):
@@ -38,7 +36,7 @@ class Lamp:
     power: Annotated[int, About("What it takes.", range=Range(1), effect=Effect.RESTART)] = 40
 
     def __post_init__(self) -> None:
-        check(self, self._broken_rules(), f"lamp {self.name}")
+        check_object(self, self._broken_rules(), f"lamp {self.name}")
 
     def _broken_rules(self) -> list[Mistake]:
         wrong = self.colour == Colour.BLUE and self.power > 100
@@ -54,12 +52,12 @@ class House:
 
 def mistakes(table: dict[Any, Any]) -> list[Mistake]:
     with pytest.raises(InvalidObject) as caught:
-        read(Lamp, table)
+        read_object(Lamp, table)
     return list(caught.value.mistakes)
 
 
 def test_an_object_is_read_from_a_table_and_the_rest_has_defaults() -> None:
-    lamp = read(Lamp, {"name": "hall", "colour": "blue", "after": 2, "place": ["a", "b"]})
+    lamp = read_object(Lamp, {"name": "hall", "colour": "blue", "after": 2, "place": ["a", "b"]})
     assert lamp == Lamp("hall", Colour.BLUE, 2.0, ("a", "b"), 40)
     assert isinstance(lamp.colour, Colour)
     assert isinstance(lamp.after, float)
@@ -128,15 +126,15 @@ def test_a_file_has_to_be_there_and_without_a_folder_there_are_none(tmp_path: Pa
 
 def test_values_for_json_make_an_equal_object() -> None:
     house = House(lamps=(Lamp("a", Colour.BLUE, 2.0, ("x",)),))
-    values = to_values(house)
+    values = object_to_values(house)
     assert values["lamp"] == [{"name": "a", "colour": "blue", "after": 2, "place": ["x"], "power": 40}]
-    assert read(House, values) == house
+    assert read_object(House, values) == house
 
 
 def test_a_toml_file_explains_keys_and_makes_an_equal_object() -> None:
     house = House(lamps=(Lamp("a"), Lamp("b")))
-    text = document(house)
-    assert read(House, tomllib.loads(text)) == house
+    text = toml_document(house)
+    assert read_object(House, tomllib.loads(text)) == house
     assert text.count("# Name of the lamp\n") == 2  # once for the array, once for the table
     assert "# Time until it is on; in seconds, from 0 to 60\nafter = 1.5\n" in text
 
@@ -160,7 +158,7 @@ def test_the_reference_has_a_line_for_each_attribute() -> None:
     lines = attribute_table(Lamp).splitlines()
     assert lines[2] == "| `name` | text | none (needed) | never | Name of the `lamp`. |"
     assert lines[4] == "| `after` | number from 0 to 60, in seconds | `1.5` | reload | Time until it is on. |"
-    assert len(lines) == 2 + len(by_key(Lamp))
+    assert len(lines) == 2 + len(attributes_by_key(Lamp))
 
 
 def test_tables_are_written_between_their_marks_and_nothing_else_changes() -> None:

@@ -11,7 +11,7 @@ from typing import Final
 from heliograph.client.core.connection import ConnectionCore
 from heliograph.client.core.settings import Server, Servers, Settings
 from heliograph.client.core.wire import Timer
-from heliograph.common.network_errors import file_reason, sentence
+from heliograph.common.network_errors import certificate_file_error, network_error_text
 from heliograph.errors import Problem
 
 LOG: Final = logging.getLogger("heliograph.client")
@@ -30,7 +30,7 @@ def tls_context(
             context.load_cert_chain(cert, key)
     except (OSError, ssl.SSLError) as error:
         raise Problem(
-            f"cannot use the certificate files {ca or ''} {cert or ''} {key or ''}: {file_reason(error)}"
+            f"cannot use the certificate files {ca or ''} {cert or ''} {key or ''}: {certificate_file_error(error)}"
         ) from error
     if not verify:
         context.check_hostname = False
@@ -95,7 +95,7 @@ class Network:
             )
         except (OSError, ssl.SSLError) as error:
             address = str(server).partition("://")[2]
-            self.core.disconnected(f"cannot connect: {sentence(error, address)}")
+            self.core.disconnected(f"cannot connect: {network_error_text(error, address)}")
 
     def hang_up(self) -> None:
         if self._attempt is not None:
@@ -158,5 +158,7 @@ class Network:
         if wire is self._wire:
             self._wire = self._transport = None
             self.core.disconnected(
-                "the connection broke" if error is None else f"the connection broke: {sentence(error, 'the server')}"
+                "the connection broke"
+                if error is None
+                else f"the connection broke: {network_error_text(error, 'the server')}"
             )

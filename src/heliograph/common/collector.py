@@ -1,4 +1,4 @@
-"""The garbage collector, while very many objects are made that stay."""
+"""Pausing the garbage collector while very many objects are made that stay."""
 
 import gc
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """Nothing is looked for that could be freed: over and over again, it would be what has just been made."""
+    """No automatic collections inside the `with` block: each would only look again at what has just been made."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -16,7 +16,7 @@ _QUICK = 50_000
 """How many comparisons of characters a regular expression may take."""
 
 
-def matcher(pattern: str, escape: str = "") -> Callable[[str], bool]:
+def like_matcher(pattern: str, escape: str = "") -> Callable[[str], bool]:
     """A function that says whether a text has the form of the pattern.
 
     `%` and `_` stand for themselves behind the escape character; at the end of the pattern, that stands for itself too.

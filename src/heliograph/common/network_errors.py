@@ -43,7 +43,7 @@ _SYSTEM = {
 _NUMBER = re.compile(r"\[Errno (\d+)\]")
 
 
-def sentence(error: Exception, where: str) -> str:
+def network_error_text(error: Exception, where: str) -> str:
     """Why a connection to `where` (or a socket there) failed; without a full stop, to stand behind a colon."""
     if isinstance(error, URLError) and isinstance(error.reason, Exception):
         error = error.reason
@@ -61,7 +61,7 @@ def sentence(error: Exception, where: str) -> str:
     return os.strerror(number).lower() if number else str(error) or type(error).__name__
 
 
-def file_reason(error: OSError) -> str:
+def certificate_file_error(error: OSError) -> str:
     """Why a file with a certificate or a key cannot be used."""
     if isinstance(error, ssl.SSLError):
         return (error.reason or "not PEM").lower().replace("_", " ")

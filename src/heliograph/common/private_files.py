@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from heliograph.errors import Problem
+from heliograph.common.errors import DirectoryInUse
 
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
@@ -35,10 +35,6 @@ def tighten(paths: Iterable[Path]) -> None:
             mode = path.lstat().st_mode
             if mode & 0o077 and not mode & stat.S_ISVTX and not stat.S_ISLNK(mode):
                 path.chmod(stat.S_IMODE(mode) & FOLDER_MODE)
-
-
-class DirectoryInUse(Problem):
-    """Another process has the lock of a directory; the text names it."""
 
 
 class DirectoryLock:

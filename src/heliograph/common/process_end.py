@@ -3,7 +3,9 @@
 import subprocess
 
 
-def end(process: "subprocess.Popen[bytes] | subprocess.Popen[str]", patience: float, *, ask: bool = True) -> int:
+def end_process(
+    process: "subprocess.Popen[bytes] | subprocess.Popen[str]", patience: float, *, ask: bool = True
+) -> int:
     """Ask a process to end, wait, and kill it if it takes longer than `patience` seconds; its exit status.
 
     `ask=False` only waits before that: for one that has been asked already, as by the end of its standard input.

@@ -7,7 +7,7 @@ _LONGEST = 200
 """Characters of a word that is compared: a comparison takes time, and words can come from clients."""
 
 
-def closest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
+def closest_name(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
     """The known word that is most like this one, whatever the case of letters; nothing if none is."""
     if len(word) > _LONGEST:
         return ""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from heliograph.common.documents import NOWHERE, Place
-from heliograph.common.suggestions import closest
+from heliograph.common.suggestions import closest_name
 from heliograph.flow.errors import DefinitionProblem, Mistake
 
 
@@ -59,7 +59,7 @@ def known(names: Iterable[str]) -> str:
 
 def suggestion(word: str, names: Iterable[str]) -> str:
     """` (did you mean x?)`, if one of the names is close to the word; otherwise nothing."""
-    close = closest(word, names)
+    close = closest_name(word, names)
     return f" (did you mean {close}?)" if close else ""
 
 

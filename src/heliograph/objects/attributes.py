@@ -1,16 +1,31 @@
-"""The declaration of an attribute, and the attributes of a class."""
+"""The declaration of an attribute, the attributes of a class, and checks of values against them."""
 
 import dataclasses
+import sys
 import types
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, is_dataclass
 from enum import Enum, StrEnum
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, cast, get_args, get_origin, get_type_hints
 
-from heliograph.objects.bounds import Range
-from heliograph.objects.values import is_number, shown
+from heliograph.objects.errors import InvalidObject
+from heliograph.objects.values import is_number, shown_value
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The numbers that something may be, both ends included; nothing here is negative."""
+
+    low: float = 0
+    high: float | None = None
+
+    def __contains__(self, value: float) -> bool:
+        return self.low <= value <= (sys.float_info.max if self.high is None else self.high)  # so never inf or nan
+
+    def __str__(self) -> str:
+        return f"at least {self.low}" if self.high is None else f"from {self.low} to {self.high}"
 
 
 class Effect(Enum):
@@ -48,7 +63,7 @@ class About:
     """One line, with code in backticks."""
     unit: str = ""
     """What a number counts, if the name does not say it: seconds, bytes."""
-    range: Range = Range()  # noqa: RUF009 - frozen
+    range: Range = Range()
     check: Callable[[Any], str] | None = None
     """What is wrong with a value of the right type: `expected ..., found ...`, or nothing."""
     key: str = ""
@@ -113,7 +128,7 @@ class Attribute:
     def mistake(self, value: Any) -> str:
         """What is wrong with a value, as `expected ..., found ...`; nothing if it can be converted."""
         if not self._fits(value):
-            return f"expected {self.expected}, found {shown(value)}"
+            return f"expected {self.expected}, found {shown_value(value)}"
         return self.about.check(value) if self.about.check else ""
 
     def _fits(self, value: Any) -> bool:
@@ -143,7 +158,7 @@ def attributes_of(cls: type) -> tuple[Attribute, ...]:
     return _in_order(cast("Hashable", cls))
 
 
-def by_key(cls: type) -> Mapping[str, Attribute]:
+def attributes_by_key(cls: type) -> Mapping[str, Attribute]:
     """The attributes that a dataclass declares, by their keys, in order."""
     return _declared(cast("Hashable", cls))
 
@@ -175,3 +190,25 @@ def _attribute(field: dataclasses.Field[Any], hint: Any, about: About) -> Attrib
     if field.default_factory is not dataclasses.MISSING:
         default = field.default_factory()
     return Attribute(about.key or field.name, field.name, hint, many, default, about, is_dataclass(hint))
+
+
+Mistake = tuple[str, str]
+"""The key of an attribute, and what is wrong with it: `expected ..., found ...`."""
+
+
+def check_object(instance: Any, rules: Iterable[Mistake] = (), what: str = "") -> None:
+    """Raise InvalidObject if an attribute has a value that it may not have, or else a rule between them is broken.
+
+    Rules are tried only on values that make sense alone.
+    """
+    if mistakes := own_mistakes(instance) or list(rules):
+        raise InvalidObject(mistakes, what)
+
+
+def own_mistakes(instance: Any) -> list[Mistake]:
+    """What is wrong with attributes, each looked at alone; objects within are their own business."""
+    return [
+        (attribute.key, mistake)
+        for attribute in attributes_of(type(instance))
+        if not attribute.is_table and (mistake := attribute.mistake(getattr(instance, attribute.field)))
+    ]

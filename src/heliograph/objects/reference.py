@@ -5,8 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 from pathlib import Path
 
-from heliograph.objects.attributes import Attribute, attributes_of
-from heliograph.objects.bounds import Range
+from heliograph.objects.attributes import Attribute, Range, attributes_of
 from heliograph.objects.toml import value_text
 
 _PLACE = re.compile(r"(<!-- table: (?P<name>[a-z_]+) -->\n).*?(<!-- end of table -->)", re.DOTALL)

@@ -8,28 +8,30 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from heliograph.errors import Problem
 from heliograph.objects.attributes import Attribute, attributes_of
-from heliograph.objects.values import plain
+from heliograph.objects.errors import MalformedFile, UnreadableFile
+from heliograph.objects.values import without_markdown
 
 _WIDTH = 100
 
 
-def parse(path: Path) -> dict[str, Any]:
-    """The tables of a TOML file; a file that cannot be read or parsed is a Problem that says where."""
+def parse_toml_file(path: Path) -> dict[str, Any]:
+    """The tables of a TOML file; UnreadableFile or MalformedFile say what is wrong, and where."""
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise Problem(f"{path}: expected a readable file: {error.strerror}") from None
+        raise UnreadableFile(f"{path}: expected a readable file: {error.strerror}") from None
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
         line, column = _place(data[: error.start].decode())
-        raise Problem(f"{path}:{line}:{column}: expected UTF-8, found the byte 0x{data[error.start]:02x}") from None
+        raise MalformedFile(
+            f"{path}:{line}:{column}: expected UTF-8, found the byte 0x{data[error.start]:02x}"
+        ) from None
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise Problem(f"{path}:{_syntax_error(str(error), text)}") from None
+        raise MalformedFile(f"{path}:{_syntax_error(str(error), text)}") from None
 
 
 def _place(before: str) -> tuple[int, int]:
@@ -45,7 +47,7 @@ def _syntax_error(message: str, text: str) -> str:
     return f"{line}:{column}: {what}"
 
 
-def document(instance: Any) -> str:
+def toml_document(instance: Any) -> str:
     """A TOML file that reads back as an equal instance."""
     return "\n".join(_document_lines(instance)) + "\n"
 
@@ -87,7 +89,7 @@ def _tables(instance: Any, prefix: str, *, explain: bool) -> Iterator[str]:
             first = explain and number == 0
             yield ""
             if first:
-                yield from _comment(plain(attribute.about.description))
+                yield from _comment(without_markdown(attribute.about.description))
             yield f"[[{name}]]" if attribute.many else f"[{name}]"
             yield from _keys(table, explain=first)
             yield from _tables(table, f"{name}.", explain=first)
@@ -105,9 +107,9 @@ def _keys(table: Any, *, explain: bool) -> Iterator[str]:
 def _explanation(attribute: Attribute) -> str:
     about = attribute.about
     values = [f"in {about.unit}" if about.unit else "", attribute.narrowed]
-    parts = [plain(about.description).removesuffix("."), ", ".join(value for value in values if value)]
+    parts = [without_markdown(about.description).removesuffix("."), ", ".join(value for value in values if value)]
     if about.default:
-        parts.append(f"default: {plain(about.default)}")
+        parts.append(f"default: {without_markdown(about.default)}")
     return "; ".join(part for part in parts if part)
 
 

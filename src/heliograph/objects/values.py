@@ -14,15 +14,15 @@ def is_number(value: Any, kind: type) -> bool:
 def text_mistake(text: Any, longest: int) -> str:
     """What is wrong with a text, which is empty or of any characters that UTF-8 has."""
     if not isinstance(text, str):
-        return f"expected a string, found {shown(text)}"
+        return f"expected a string, found {shown_value(text)}"
     if len(text) > longest:
-        return f"expected at most {longest} characters, found {len(text)}: {shown(text)}"
+        return f"expected at most {longest} characters, found {len(text)}: {shown_value(text)}"
     if "\0" in text or not _has_utf8(text):
-        return f"expected text that UTF-8 has, without U+0000, found {shown(text)}"
+        return f"expected text that UTF-8 has, without U+0000, found {shown_value(text)}"
     return ""
 
 
-def shown(value: Any) -> str:
+def shown_value(value: Any) -> str:
     """A value as an error shows it: not too long, always printable, and as TOML and JSON write it."""
     match value:
         case bool():
@@ -47,6 +47,6 @@ def _has_utf8(text: str) -> bool:
     return True
 
 
-def plain(text: str) -> str:
+def without_markdown(text: str) -> str:
     """A description without the marks of Markdown."""
     return text.replace("`", "")

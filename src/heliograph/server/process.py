@@ -26,7 +26,7 @@ from heliograph.broker import (
     random_name,
 )
 from heliograph.common.collector import collector_paused
-from heliograph.errors import Problem
+from heliograph.errors import Problem, StorageError
 from heliograph.log import LogOptions
 from heliograph.mqtt import Reason
 from heliograph.server import logs
@@ -119,7 +119,7 @@ class Server:
         try:
             store = Store(directory, Clock(time.monotonic, time.time), self._wake, options)
         except OSError as error:
-            raise Problem(f"storage.directory: {directory}: {error.strerror or error}") from None
+            raise StorageError(f"storage.directory: {directory}: {error.strerror or error}") from None
         if directory.stat().st_mode & 0o077:
             log.warning(
                 "others on this machine can look into the folder of the log; messages are in it",

@@ -1,4 +1,4 @@
-"""The fast ways to read transfers and dispositions see what the decoder sees."""
+"""Runs of transfers and dispositions that are taken by their shape are what the decoder would see."""
 
 import random
 
@@ -7,14 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amqp.raw import Raw, attach_receiver, attach_sender
-from amqp.strategies import composites, outcomes, quick
+from amqp.strategies import outcomes, quick
 from heliograph.amqp import Attached, Link, Options, Receiver, Session, TransactionalState
-from heliograph.amqp.codec.composite import Fields, resolve
-from heliograph.amqp.codec.decoding import decode
-from heliograph.amqp.codec.frames import amqp_frame, decode_flow
+from heliograph.amqp.codec.composite import Fields
+from heliograph.amqp.codec.frames import amqp_frame
 from heliograph.amqp.codec.performatives import Begin, Disposition, Flow, Open, Transfer
 from heliograph.amqp.engine.incoming_runs import Shapes, TransferShape
-from heliograph.amqp.errors import ProtocolError
 
 
 class Blind(Shapes):
@@ -97,6 +95,8 @@ transfers = st.builds(
     resume=st.sampled_from([False] * 19 + [True]),
     aborted=st.sampled_from([False] * 19 + [True]),
 )
+
+
 dispositions = st.builds(
     Disposition,
     role=st.sampled_from([True, True, False]),
@@ -105,6 +105,8 @@ dispositions = st.builds(
     settled=st.booleans(),
     state=st.none() | outcomes,
 )
+
+
 scripts = st.lists(
     st.one_of(
         st.tuples(transfers, st.integers(1, 8) | st.integers(16, 60), st.sampled_from([0, 1, 100, 499, 500, 501])),
@@ -131,6 +133,28 @@ def frames_of(script: list[tuple[Fields, int, int]], first: int) -> bytes:
                 frame.last = None if frame.last is None else frame.last + 1
             data.append(amqp_frame(0, frame.encoded() + payload))
     return b"".join(data)
+
+
+def transfer(number, *, channel=0, handle=0, tag=b"tag", settled=False, size=50, **fields):
+    body = Transfer(handle, number, tag, 0, settled, **fields).encoded()
+    return amqp_frame(channel, body + b"%04d" % number + bytes(size))
+
+
+ODD_ONES = {
+    "nothing": {},
+    "another link": {"handle": 1},
+    "another channel": {"channel": 1},
+    "another id": {"number": 900},
+    "an id that goes back": {"number": 3},
+    "another tag": {"tag": b"toe"},
+    "a longer tag": {"tag": b"thumb"},
+    "settled": {"settled": True},
+    "more to come": {"more": True},
+    "aborted": {"aborted": True},
+    "another size": {"size": 51},
+    "a size with the same lowest byte": {"size": 50 + 256},
+    "a message that is too large": {"size": 600},
+}
 
 
 @quick
@@ -161,53 +185,6 @@ def test_runs_really_are_taken_by_their_shape(count, monkeypatch):
     monkeypatch.setattr(raw.side.connection, "_read_frame", None)  # nothing can be decoded any more
     raw.feed(b"".join(frames[1:]))
     assert sum(len(event.deliveries) for event in raw.side.events if hasattr(event, "deliveries")) == count + 1
-
-
-def decoded(body):
-    try:
-        value, end = decode(body)
-        return resolve(value) if end == len(body) else None
-    except ProtocolError:
-        return None
-
-
-@quick
-@given(composites(Flow), st.randoms(use_true_random=False), st.integers(0, 3))
-def test_a_flow_is_read_as_the_decoder_reads_it(flow, chance: random.Random, damage):
-    body = bytearray(flow.encoded())
-    for _ in range(damage):
-        body[chance.randrange(4, len(body))] = chance.choice(
-            [0x40, 0x41, 0x42, 0x43, 0x52, 0x70, chance.randrange(256)]
-        )
-    read = decode_flow(bytes(body))
-    assert read is None or read == decoded(bytes(body))
-
-
-def test_a_usual_flow_needs_no_decoder():
-    for flow in (Flow(1, 300, 0, 70_000), Flow(None, 1, 2, 3, 4, 5, 6, 7, True, True), Flow(0, 1, 2, 3, 4, drain=True)):
-        assert decode_flow(flow.encoded()) == flow
-
-
-def transfer(number, *, channel=0, handle=0, tag=b"tag", settled=False, size=50, **fields):
-    body = Transfer(handle, number, tag, 0, settled, **fields).encoded()
-    return amqp_frame(channel, body + b"%04d" % number + bytes(size))
-
-
-ODD_ONES = {
-    "nothing": {},
-    "another link": {"handle": 1},
-    "another channel": {"channel": 1},
-    "another id": {"number": 900},
-    "an id that goes back": {"number": 3},
-    "another tag": {"tag": b"toe"},
-    "a longer tag": {"tag": b"thumb"},
-    "settled": {"settled": True},
-    "more to come": {"more": True},
-    "aborted": {"aborted": True},
-    "another size": {"size": 51},
-    "a size with the same lowest byte": {"size": 50 + 256},
-    "a message that is too large": {"size": 600},
-}
 
 
 @pytest.mark.parametrize("odd", ODD_ONES.values(), ids=ODD_ONES)

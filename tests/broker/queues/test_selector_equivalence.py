@@ -8,7 +8,7 @@ from heliograph.broker.queues.message_view import MessageView
 from heliograph.broker.queues.selectors import expressions as e
 from heliograph.broker.queues.selectors.compiling import Selector
 from heliograph.broker.queues.selectors.parsing import parse
-from heliograph.common.like_pattern import matcher
+from heliograph.common.like_pattern import like_matcher
 
 NAMES = ["a", "b", "colour", "with-hyphen", 'q"uote', "JMS_other"]
 TEXTS = st.sampled_from(["", "a", "ab", "aab", "red", "re%d", "it's", "a_b"]) | st.text(max_size=4)
@@ -110,4 +110,4 @@ def test_compiled_selectors_agree_with_a_walk_through_the_tree(condition, messag
 def test_patterns_agree_with_a_match_letter_by_letter(pattern, text, escape):
     if escape and pattern.replace("!!", "").endswith("!"):
         pattern += "%"
-    assert matcher(pattern, escape)(text) is is_like(text, pattern, escape)
+    assert like_matcher(pattern, escape)(text) is is_like(text, pattern, escape)

@@ -34,7 +34,7 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     assert status == 1
     assert (
         err
-        == f"helio flow: {tmp_path} is there already, and nothing is overwritten; name a folder that is new or empty\n"
+        == f"helio flow: {tmp_path} exists already, and nothing is overwritten; name a folder that is new or empty\n"
     )
     assert [file.read_text() for file in tmp_path.iterdir()] == ["mine"]
 

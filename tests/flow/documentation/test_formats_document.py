@@ -17,8 +17,8 @@ from heliograph.flow.formats.model import Models
 from heliograph.flow.formats.model.logical import Type
 from heliograph.flow.formats.model.model_kinds import KINDS
 from heliograph.flow.formats.mrm_xml.mrm_xml_shapes import PROPERTIES as XML
-from heliograph.flow.formats.tds.tds_properties import PROPERTIES as TDS
-from heliograph.flow.formats.tds.tds_properties import Separation
+from heliograph.flow.formats.tds.tds_plan import PROPERTIES as TDS
+from heliograph.flow.formats.tds.tds_plan import Separation
 from heliograph.flow.tree import Element, Part, Text
 from heliograph.flow.tree.element_types import ROLES, Role
 

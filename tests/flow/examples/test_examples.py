@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from example_flows import FLOWS, NAMES, cases, make_databases
+from heliograph.flow.engine.aggregation_store import SqliteAggregationStore
 from heliograph.flow.engine.compiled_flow import CompiledFlow, compile_flow
 from heliograph.flow.engine.database import Databases, DataSources
 from heliograph.flow.engine.run import Resources
-from heliograph.flow.engine.sqlite_aggregation import SqliteAggregationStore
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.loading.flow_loading import load_flow
 from heliograph.flow.testing.case_running import run_case

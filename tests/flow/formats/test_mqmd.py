@@ -11,7 +11,7 @@ from heliograph.flow.errors import FormatProblem
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.formats.message_properties import PROPERTIES
 from heliograph.flow.formats.mqmd import ALL_FIELDS, MQMD, read_mqmd, to_envelope, write_mqmd
-from heliograph.flow.language.values.zone import GmtTime
+from heliograph.flow.language.values.times import GmtTime
 from heliograph.flow.tree import Element, Part, Text
 
 BIG, LITTLE = Text(819, 273), Text(1208, 546)

@@ -3,7 +3,7 @@
 import pytest
 
 from heliograph.flow.formats.envelope import Envelope
-from heliograph.flow.hosting import Attempts, BatchSize, RefusalMemory, Step, may_be_put_away
+from heliograph.flow.hosting import Attempts, BatchSize, RefusalMemory, Step, Waiting, may_be_put_away
 from heliograph.flow.hosting import attempts as module
 
 
@@ -114,3 +114,24 @@ class TestBatchSizes:
         size = BatchSize(100)
         size.after(Step.COMMIT, 100, effects=20_000)
         assert size.most == 10
+
+
+def test_pauses_double_up_to_five_seconds():
+    waiting = Waiting()
+    assert [waiting.pause(0.0) for _ in range(8)] == [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0, 5.0]
+
+
+def test_they_begin_anew_after_a_success():
+    waiting = Waiting()
+    waiting.pause(0.0)
+    waiting.pause(0.0)
+    waiting.over()
+    assert not waiting.has_begun
+    assert waiting.pause(0.0) == 0.1
+
+
+def test_patience_begins_with_the_first_failure():
+    waiting = Waiting(patience=30.0)
+    assert waiting.pause(100.0) == 0.1
+    assert waiting.pause(130.0) == 0.2
+    assert waiting.pause(130.1) is None

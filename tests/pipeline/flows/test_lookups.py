@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from heliograph.flow.language.esql.runtime.database_access import Rows
+from heliograph.flow.language.esql.runtime.evaluation import Rows
 from heliograph.pipeline.flows.lookups import Lookups
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from heliograph.cli.server import config as config_reference
 from heliograph.objects.attributes import attributes_of
-from heliograph.objects.reading import TableReader
+from heliograph.objects.object_tables import TableReader
 from heliograph.objects.reference import with_tables
 from heliograph.server.config.loading import Config
 

@@ -8,7 +8,7 @@ import pytest
 from heliograph.broker.amqp.host import Elsewhere
 from heliograph.broker.core.limits import Limits, WhenFull
 from heliograph.errors import Problem
-from heliograph.objects.checking import own_mistakes
+from heliograph.objects.attributes import own_mistakes
 from heliograph.server.config.loading import Config, load, restart_needed
 from heliograph.server.config.rules import elsewhere
 from heliograph.server.config.schema import (

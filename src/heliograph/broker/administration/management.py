@@ -21,7 +21,7 @@ from heliograph.broker.queues import dead_letters
 from heliograph.broker.queues.binding import Binding
 from heliograph.broker.queues.refusal import NOT_ALLOWED, NOT_FOUND, PRECONDITION
 from heliograph.errors import Problem
-from heliograph.objects import read, shown, to_values
+from heliograph.objects import object_to_values, read_object, shown_value
 
 OK, MALFORMED, MISSING, CONFLICT, UNAVAILABLE = 200, 400, 404, 409, 503
 _STATUS = {NOT_FOUND: MISSING, PRECONDITION: CONFLICT, NOT_ALLOWED: CONFLICT}
@@ -38,7 +38,7 @@ Arguments = Mapping[str, Any]
 
 def describe(broker: Broker, definition: QueueDefinition) -> dict[str, Any]:
     """All there is to say of a queue, an alias or a model; a queue with messages has figures too."""
-    found = to_values(definition)
+    found = object_to_values(definition)
     if definition.kind is QueueKind.LOCAL:
         queue = broker.queues.find(definition.name)
         found["topics"] = [binding.filter for binding in broker.bindings.of(queue)]
@@ -92,7 +92,9 @@ def _read(request: Message) -> tuple[Callable[[Broker, Arguments], Any], Argumen
     name = (request.application_properties or {}).get("operation")
     if not isinstance(name, str) or name not in _OPERATIONS:
         known = ", ".join(_OPERATIONS)
-        raise InvalidRequest(f"expected the application property operation to be one of {known}, found {shown(name)}")
+        raise InvalidRequest(
+            f"expected the application property operation to be one of {known}, found {shown_value(name)}"
+        )
     operation, takes = _OPERATIONS[name]
     arguments = request.body.value if isinstance(request.body, Value) else request.body
     if arguments is None:
@@ -107,16 +109,18 @@ def _read(request: Message) -> tuple[Callable[[Broker, Arguments], Any], Argumen
 
 def _check(operation: str, key: Any, value: Any, known: Mapping[str, type]) -> None:
     if key not in known:
-        raise InvalidRequest(f"{operation}: expected no argument but {', '.join(known) or 'none'}, found {shown(key)}")
+        raise InvalidRequest(
+            f"{operation}: expected no argument but {', '.join(known) or 'none'}, found {shown_value(key)}"
+        )
     kind = known[key]
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise InvalidRequest(f"{operation}: expected {key} to be of type {kind.__name__}, found {shown(value)}")
+        raise InvalidRequest(f"{operation}: expected {key} to be of type {kind.__name__}, found {shown_value(value)}")
 
 
 def _name(arguments: Arguments) -> str:
     name = arguments.get("name")
     if not isinstance(name, str) or not name:
-        raise InvalidRequest(f"expected the argument name to be the name of a queue, found {shown(name)}")
+        raise InvalidRequest(f"expected the argument name to be the name of a queue, found {shown_value(name)}")
     return str(name)
 
 
@@ -158,7 +162,7 @@ def _define(broker: Broker, arguments: Arguments) -> dict[str, Any]:
     replace, like = given.pop("replace", False), given.pop("like", "")
     if like:
         given = {**_likeness(broker, like, given.get("kind", QueueKind.LOCAL)), **given}
-    wanted = read(QueueDefinition, given)
+    wanted = read_object(QueueDefinition, given)
     if wanted.internal:
         raise Refused(NOT_ALLOWED, f'expected a name that does not begin with "$", found {wanted.name}')
     try:
@@ -170,7 +174,7 @@ def _define(broker: Broker, arguments: Arguments) -> dict[str, Any]:
         raise Refused(PRECONDITION, f"there is a queue {wanted.name} already")
     if there.kind is not wanted.kind:
         raise Refused(NOT_ALLOWED, f"queue {wanted.name} is of kind {there.kind}, not {wanted.kind}")
-    changes = to_values(wanted)
+    changes = object_to_values(wanted)
     del changes["name"], changes["kind"]
     _change(broker, wanted.name, changes)
     return {"name": wanted.name, "replaced": True}
@@ -181,7 +185,7 @@ def _likeness(broker: Broker, name: str, kind: str) -> dict[str, Any]:
     model = broker.queues.definition(name)
     if model.kind != kind:
         raise Refused(NOT_ALLOWED, f"queue {name} is of kind {model.kind}, not {kind}")
-    return to_values(model)
+    return object_to_values(model)
 
 
 def _alter(broker: Broker, arguments: Arguments) -> dict[str, Any]:
@@ -193,8 +197,8 @@ def _alter(broker: Broker, arguments: Arguments) -> dict[str, Any]:
 
 def _change(broker: Broker, name: str, changes: dict[str, Any]) -> None:
     """Change attributes; checked as a whole before anything happens."""
-    there = to_values(broker.queues.definition(name))
-    wanted = read(QueueDefinition, {**there, **changes})
+    there = object_to_values(broker.queues.definition(name))
+    wanted = read_object(QueueDefinition, {**there, **changes})
     broker.queues.alter(name, **{key: getattr(wanted, key) for key in changes})
 
 

@@ -10,7 +10,7 @@ import secrets
 from typing import Any
 
 from heliograph.mqtt import ProtocolError, check_topic_filter, split_share
-from heliograph.objects import shown
+from heliograph.objects import shown_value
 
 LONGEST_PLAIN_NAME = 200
 """Streams, pipelines and queue managers have folders of their name, and a file name has 255 bytes at most."""
@@ -34,24 +34,24 @@ def plain_name_mistake(name: Any) -> str:
         return ""
     return (
         f'expected letters, digits, "-", "_" and ".", a letter or digit first, at most {LONGEST_PLAIN_NAME}, '
-        f"found {shown(name)}"
+        f"found {shown_value(name)}"
     )
 
 
 def filter_mistake(topic_filter: Any, most_levels: int = MOST_LEVELS) -> str:
     """What is wrong with a topic filter that messages are collected by."""
     if not isinstance(topic_filter, str):
-        return f"expected a topic filter, found {shown(topic_filter)}"
+        return f"expected a topic filter, found {shown_value(topic_filter)}"
     try:
         check_topic_filter(topic_filter)
         group, _ = split_share(topic_filter)
     except ProtocolError as error:
         return f"expected a topic filter: {error}"
     if group is not None:
-        return f"expected a topic filter that is not shared, found {shown(topic_filter)}"
+        return f"expected a topic filter that is not shared, found {shown_value(topic_filter)}"
     levels = topic_filter.count("/") + 1
     if levels > most_levels:
-        return f"expected a topic filter of at most {most_levels} levels, found {levels}: {shown(topic_filter)}"
+        return f"expected a topic filter of at most {most_levels} levels, found {levels}: {shown_value(topic_filter)}"
     return ""
 
 

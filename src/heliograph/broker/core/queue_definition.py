@@ -9,7 +9,17 @@ from typing import Annotated, Any
 
 from heliograph.broker.core.names import LONGEST_DESCRIPTION
 from heliograph.broker.errors import InvalidQueue
-from heliograph.objects import About, Effect, Mistake, Mqsc, Range, attributes_of, check, shown, text_mistake
+from heliograph.objects import (
+    About,
+    Effect,
+    Mistake,
+    Mqsc,
+    Range,
+    attributes_of,
+    check_object,
+    shown_value,
+    text_mistake,
+)
 
 DEAD_LETTER_QUEUE = "SYSTEM.DEAD.LETTER.QUEUE"
 """Always there: takes the dead letters of queues that name no other place for them."""
@@ -61,7 +71,9 @@ def queue_name_mistake(name: Any) -> str:
     if isinstance(name, str) and is_queue_name(name):
         return ""
     length = f" ({len(name)} characters)" if isinstance(name, str) else ""
-    return f"expected a queue name of 1 to {LONGEST_NAME} letters, digits and . _ / % -, found {shown(name)}{length}"
+    return (
+        f"expected a queue name of 1 to {LONGEST_NAME} letters, digits and . _ / % -, found {shown_value(name)}{length}"
+    )
 
 
 def check_name(name: Any) -> None:
@@ -210,7 +222,7 @@ class QueueDefinition:
 
     def __post_init__(self) -> None:
         """Check it."""
-        check(self, self._broken_rules(), f"queue {self.name}")
+        check_object(self, self._broken_rules(), f"queue {self.name}")
         object.__setattr__(self, "kind", QueueKind(self.kind))
         object.__setattr__(self, "order", Order(self.order))
         object.__setattr__(self, "max_ttl", self.max_ttl_ms / 1000)  # as exactly as it is stored
@@ -219,7 +231,7 @@ class QueueDefinition:
         if self.kind == QueueKind.ALIAS and not self.target:
             yield "target", "expected the name of a queue, which an alias needs, found none"
         elif self.kind != QueueKind.ALIAS and self.target:
-            yield "target", f"expected none for a {self.kind} queue, found {shown(self.target)}"
+            yield "target", f"expected none for a {self.kind} queue, found {shown_value(self.target)}"
         for key in ("backout_queue", "dead_letter_queue", "target"):
             if self.name == getattr(self, key):
                 yield key, "expected another queue, found the queue itself"

@@ -9,7 +9,7 @@ from heliograph.broker.core.queue_definition import LONGEST_LIFE, QueueDefinitio
 from heliograph.broker.errors import MalformedObject
 from heliograph.broker.storage import record_kinds
 from heliograph.log import ApplicationRecord, Cursor, Record
-from heliograph.objects import is_number, shown
+from heliograph.objects import is_number, shown_value
 
 _MILLISECONDS = 1000
 """The log has times of queues in milliseconds."""
@@ -92,5 +92,5 @@ class QueueRecords:
 
 def _seconds(milliseconds: Any) -> float:
     if not is_number(milliseconds, int) or abs(milliseconds) > _MILLISECONDS * LONGEST_LIFE:
-        raise MalformedObject(f"max_ttl: expected milliseconds, found {shown(milliseconds)}")
+        raise MalformedObject(f"max_ttl: expected milliseconds, found {shown_value(milliseconds)}")
     return float(milliseconds / _MILLISECONDS)

@@ -14,7 +14,7 @@ from heliograph.broker.storage import record_kinds
 from heliograph.errors import Problem
 from heliograph.log import MESSAGES, ApplicationRecord, Record
 from heliograph.mqtt import ProtocolError
-from heliograph.objects import shown
+from heliograph.objects import shown_value
 
 _NAMES = {
     record_kinds.SESSION: ("session", "client"),
@@ -142,7 +142,7 @@ def _name(kind: int, fact: Any, position: int) -> str:
         return f"{OTHERS.get(kind, f'fact of kind {kind}')} at position {position}"
     what, key = _NAMES[kind]
     name = fact.get(key) if isinstance(fact, dict) else None
-    return f"{what} {shown(name)}" if isinstance(name, str) else f"{what} at position {position}"
+    return f"{what} {shown_value(name)}" if isinstance(name, str) else f"{what} at position {position}"
 
 
 def _cursors_in(fact: Any) -> Iterator[int]:

@@ -17,7 +17,7 @@ from heliograph.broker.errors import InvalidStream, MalformedObject, StreamConfl
 from heliograph.errors import Problem
 from heliograph.log import Cursor, MessageLog, Record
 from heliograph.log.streams import PartitionIndexWriter, delete_index, stream_names, write_description
-from heliograph.objects import About, Effect, Range, check, text_mistake
+from heliograph.objects import About, Effect, Range, check_object, text_mistake
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class StreamOptions:
 
     def __post_init__(self) -> None:
         """Check it."""
-        check(self)
+        check_object(self)
 
 
 MOST_MADE = 1024

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from heliograph.cli.flow.options import add_flow, load
 from heliograph.cli.shared.output import table
-from heliograph.errors import Problem
+from heliograph.errors import InvalidInput
 from heliograph.flow.definition import FlowDefinition, known, suggestion
 from heliograph.flow.engine import MODULE_KINDS, Compilation
 from heliograph.flow.formats import Codec, Models
@@ -78,7 +78,7 @@ def _with_module(programs: list[Compiled], name: str) -> list[Compiled]:
     found = [program for program in programs if _named(program, name)]
     if not found:
         names = {module for program in programs for module in program.modules}
-        raise Problem(f"there is no module {name}{suggestion(name, names)}; there are: {known(names)}")
+        raise InvalidInput(f"there is no module {name}{suggestion(name, names)}; there are: {known(names)}")
     return found
 
 

@@ -12,7 +12,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-from heliograph.errors import Problem
+from heliograph.errors import InvalidInput, StorageError
 
 EXAMPLES = """\
   helio flow new orders
@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
     """Write the files."""
     folder: Path = args.folder
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise Problem(f"{folder} is there already, and nothing is overwritten; name a folder that is new or empty")
+        raise InvalidInput(f"{folder} exists already, and nothing is overwritten; name a folder that is new or empty")
     templates = files("heliograph.cli.flow") / "templates"
     texts = dict(_texts(templates / args.kind, Path()))
     about = re.search(r"^description: (.*)$", texts[Path("flow.yaml")], re.MULTILINE)
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(_filled(text, words), "utf-8")
         except OSError as error:
-            raise Problem(f"{file} cannot be written: {error.strerror}") from error
+            raise StorageError(f"{file} cannot be written: {error.strerror}") from error
         print(file)
     print(f"\nNext: helio flow test {folder}")
     return 0

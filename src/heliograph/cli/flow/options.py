@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from heliograph.common.documents import read_document
-from heliograph.errors import Problem
+from heliograph.errors import InvalidInput, Problem, StorageError
 from heliograph.flow.definition import Findings, FlowDefinition
 from heliograph.flow.engine import Observer
 from heliograph.flow.errors import DefinitionProblem, Mistake
@@ -146,7 +146,7 @@ def flow_and_steps(
             yield flow, steps
         return
     if args.into is not None:
-        raise Problem("--into goes with --input; a test case says itself where its messages go")
+        raise InvalidInput("--into goes with --input; a test case says itself where its messages go")
     case = _case(args)
     with prepared_flow(args.folder, case, observer) as flow:
         yield flow, [(f"{case.name}, {at}", step) for at, step in enumerate(case.steps, 1)]
@@ -158,7 +158,7 @@ def _read(name: str) -> bytes:
     try:
         return Path(name).read_bytes()
     except OSError as error:
-        raise Problem(f"{name} cannot be read: {error.strerror}") from error
+        raise StorageError(f"{name} cannot be read: {error.strerror}") from error
 
 
 def _case(args: argparse.Namespace) -> Case:
@@ -169,7 +169,7 @@ def _case(args: argparse.Namespace) -> Case:
     exact = [case for case in found if args.case in (case.name, case.name.partition(": ")[2])]
     if len(exact or found) > 1:
         names = ", ".join(repr(case.name) for case in found)
-        raise Problem(f"{args.folder}/tests: expected one case, found several with {args.case!r}: {names}")
+        raise InvalidInput(f"{args.folder}/tests: expected one case, found several with {args.case!r}: {names}")
     (case,) = exact or found
     case.environment = args.env or case.environment
     case.parameters.update(args.set)

@@ -11,7 +11,7 @@ from time import thread_time_ns
 
 from heliograph.cli.flow.options import add_inputs, flow_and_steps
 from heliograph.cli.shared.output import table
-from heliograph.errors import Problem
+from heliograph.errors import InvalidInput, Problem
 from heliograph.flow.engine import Compilation, CompiledFlow, Result, Statistics, compile_flow, measured_target
 from heliograph.flow.formats import Envelope
 from heliograph.flow.testing import FlowUnderTest
@@ -84,13 +84,13 @@ def _entry(flow: FlowUnderTest, node: str | None) -> str:
     if node is not None and node in inputs:
         return node
     if node is not None or len(inputs) != 1:
-        raise Problem(f"say with --into which input is meant: {', '.join(inputs)}")
+        raise InvalidInput(f"say with --into which input is meant: {', '.join(inputs)}")
     return next(iter(inputs))
 
 
 def _repeated(envelopes: list[Envelope], count: int) -> list[Envelope]:
     if not envelopes:
-        raise Problem("expected a case that sends messages, found one that only waits")
+        raise InvalidInput("expected a case that sends messages, found one that only waits")
     return [replace(envelopes[number % len(envelopes)], message_id=b"message %d" % number) for number in range(count)]
 
 

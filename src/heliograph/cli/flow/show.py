@@ -7,7 +7,7 @@ import argparse
 from pathlib import Path
 
 from heliograph.cli.flow.options import add_flow, load
-from heliograph.errors import Problem
+from heliograph.errors import StorageError
 from heliograph.flow.drawing import draw_mermaid, draw_svg, draw_text, graph_of
 
 EXAMPLES = """\
@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         args.output.write_text(picture, "utf-8")
     except OSError as error:
-        raise Problem(f"{args.output} cannot be written: {error.strerror}") from error
+        raise StorageError(f"{args.output} cannot be written: {error.strerror}") from error
     return 0
 
 

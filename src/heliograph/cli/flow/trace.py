@@ -15,7 +15,7 @@ from difflib import unified_diff
 from heliograph.cli.flow.options import add_inputs, flow_and_steps
 from heliograph.cli.shared.output import BOLD, CYAN, GREEN, RED, YELLOW, coloured, wants_colour
 from heliograph.common.terminal import steer, visible
-from heliograph.errors import Problem
+from heliograph.errors import InvalidInput, Problem
 from heliograph.flow.definition import Connection, known, suggestion
 from heliograph.flow.engine import (
     Assembly,
@@ -77,7 +77,7 @@ def _check_nodes(names: list[str], flow: FlowUnderTest) -> None:
     nodes = flow.definition.nodes
     for name in names:
         if name not in nodes:
-            raise Problem(f"there is no node {name}{suggestion(name, nodes)}; there are: {known(nodes)}")
+            raise InvalidInput(f"there is no node {name}{suggestion(name, nodes)}; there are: {known(nodes)}")
 
 
 def _ending(flow: FlowUnderTest, result: Result) -> list[str]:

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from heliograph.errors import Problem
+from heliograph.errors import InvalidInput
 from heliograph.lab.targets import Kind, chosen, known_names
 
 RESULTS = Path("lab-results")
@@ -33,7 +33,7 @@ def targets(args: argparse.Namespace) -> list[Kind]:
     """The systems that the options name."""
     names = args.target or (["external"] if args.url else ["heliograph"])
     if args.url and "external" not in names:
-        raise Problem("--url is where the target 'external' is; name it with --target external")
+        raise InvalidInput("--url is where the target 'external' is; name it with --target external")
     return chosen(names, args.url, args.cafile, verify=not args.insecure)
 
 
@@ -68,7 +68,7 @@ def overrides(args: argparse.Namespace) -> dict[str, str | float]:
     for text in args.set:
         name, equals, value = text.partition("=")
         if not equals or not name:
-            raise Problem(f"expected --set NAME=VALUE, found '{text}'")
+            raise InvalidInput(f"expected --set NAME=VALUE, found '{text}'")
         found[name] = value
     if args.seconds is not None:
         found["seconds"] = args.seconds

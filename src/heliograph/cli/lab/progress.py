@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TextIO
 
 from heliograph.common.terminal import steer, visible
-from heliograph.errors import Problem
+from heliograph.errors import InvalidInput, Problem
 from heliograph.lab.load import Histogram, Interval
 from heliograph.lab.trials import Steering
 
@@ -116,14 +116,14 @@ class Console:
         elif command.startswith("rate="):
             rate = _number(command.removeprefix("rate="))
             if self._control is None:
-                raise Problem("no load runs yet")
+                raise InvalidInput("no load runs yet")
             self._control.set_rate(rate)
         else:
-            raise Problem(_HELP)
+            raise InvalidInput(_HELP)
 
 
 def _number(text: str) -> float:
     try:
         return float(text.replace(",", ""))
     except ValueError:
-        raise Problem(f"expected rate=NUMBER, found rate={text}") from None
+        raise InvalidInput(f"expected rate=NUMBER, found rate={text}") from None

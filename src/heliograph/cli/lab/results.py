@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from heliograph.cli.errors import CommandFailed
 from heliograph.cli.lab.options import add_out
 from heliograph.cli.pipeline.options import add_spark
 from heliograph.cli.shared.output import showing, table
-from heliograph.errors import Problem
+from heliograph.errors import InvalidInput
 from heliograph.lab.report import FORMATS, write_report
 from heliograph.pipeline.running import is_sparks, sentence
 
@@ -56,7 +57,7 @@ def formats(text: str) -> tuple[str, ...]:
 def _report(args: argparse.Namespace) -> int:
     """Score what is new, then write; prints where the report is."""
     if not (args.directory / "runs").is_dir():
-        raise Problem(f"{args.directory}: expected a folder with runs, found none; `helio lab run` makes them")
+        raise InvalidInput(f"{args.directory}: expected a folder with runs, found none; `helio lab run` makes them")
     with showing("scoring new runs with Spark"):
         score(args)
     with showing("writing the report"):
@@ -74,7 +75,7 @@ def score(args: argparse.Namespace) -> None:
         score_runs(args.directory, master=args.master or None, conf=dict(args.conf))
     except Exception as error:
         if is_sparks(error):
-            raise Problem(sentence(error)) from error
+            raise CommandFailed(sentence(error)) from error
         raise
 
 
@@ -183,7 +184,7 @@ def _power(args: argparse.Namespace) -> int:
     known = runs(args.out)
     for name in args.run or ():
         if name not in known:
-            raise Problem(f"{args.out}: there is no run {name}")
+            raise InvalidInput(f"{args.out}: there is no run {name}")
     added = 0
     for name in args.run or known:
         [about] = read_table(args.out, name, "manifest").select(["started", "seconds"]).to_pylist()
@@ -193,7 +194,7 @@ def _power(args: argparse.Namespace) -> int:
             added += 1
             print(f"{name}: {sum(sample.value for sample in samples) / len(samples):.1f} W")
     if not added:
-        raise Problem("the logs do not reach over any of the runs; nothing was changed")
+        raise InvalidInput("the logs do not reach over any of the runs; nothing was changed")
     return 0
 
 

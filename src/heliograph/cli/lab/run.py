@@ -12,7 +12,7 @@ from heliograph.cli.lab.options import add_load, add_target, overrides, targets
 from heliograph.cli.lab.progress import Console, Progress
 from heliograph.cli.shared.output import table
 from heliograph.cli.shared.signals import ended_in_order
-from heliograph.errors import Problem
+from heliograph.errors import InvalidInput, Problem
 from heliograph.lab import BrokerGone, raise_file_limit, rounded
 from heliograph.lab.load import Histogram
 from heliograph.lab.raw import new_id
@@ -132,7 +132,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _scenarios(args: argparse.Namespace) -> list[Scenario]:
     if args.all == bool(args.names):
-        raise Problem("expected names of scenarios, or --all; `helio lab list` shows what there is")
+        raise InvalidInput("expected names of scenarios, or --all; `helio lab list` shows what there is")
     return catalogue() if args.all else [load(name) for name in args.names]
 
 

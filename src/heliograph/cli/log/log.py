@@ -11,7 +11,7 @@ from heliograph.broker import LogContents, SetAsides, UnknownRecordKind
 from heliograph.cli.log.objects import Reader, add_repair_arguments, opened, repair, replay, tell, try_to_open
 from heliograph.cli.log.records import as_json, kind_name
 from heliograph.common.terminal import steer
-from heliograph.errors import Problem
+from heliograph.errors import InvalidInput, Problem
 from heliograph.log import (
     GROUP,
     Cursor,
@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run `helio log`; a damaged log is a Problem."""
     if not args.directory.is_dir() or not segment_files(args.directory):
-        raise Problem(f"{args.directory}: expected the directory of a log, found no segments there")
+        raise InvalidInput(f"{args.directory}: expected the directory of a log, found no segments there")
     if args.action == "info":
         _info(args.directory)
     elif args.action == "check":

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from heliograph.broker import Broker, Clock, Limits, LogContents, SetAside, SetAsides, Store, stream_options_of
 from heliograph.cli.log.records import as_json, kind_name
-from heliograph.errors import Problem
+from heliograph.errors import InvalidInput, StorageError
 from heliograph.log import CursorTable, LogOptions, LogReader
 
 _MOST = sys.maxsize
@@ -139,13 +139,13 @@ def _chosen(found: list[SetAside], asked: list[str]) -> list[SetAside]:
         return found
     for word in asked:
         if not (word.isascii() and word.isdigit() and 1 <= int(word) <= len(found)):
-            raise Problem(f"--drop: expected a number from 1 to {len(found)}, or all, found {word}")
+            raise InvalidInput(f"--drop: expected a number from 1 to {len(found)}, or all, found {word}")
     return [found[number - 1] for number in sorted({int(word) for word in asked})]
 
 
 def _confirmed(chosen: list[SetAside]) -> bool:
     if not sys.stdin.isatty():
-        raise Problem("expected --yes, since there is no terminal to ask at")
+        raise InvalidInput("expected --yes, since there is no terminal to ask at")
     names = ", ".join(one.name for one in chosen)
     return input(f"forget {names}, with all messages of it? [y/N] ").strip().lower() in {"y", "yes"}
 
@@ -165,7 +165,7 @@ def _export(store: Store, found: list[SetAside], path: Path) -> None:
                 for line in _lines(store, one):
                     print(json.dumps(line), file=file)
     except OSError as error:
-        raise Problem(f"{path}: {error.strerror or error}") from None
+        raise StorageError(f"{path}: {error.strerror or error}") from None
     print(f"written to {path}")
 
 

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from heliograph.cli.shared.output import duration, moment, pairs, table
 from heliograph.common.ports import PAGES_URL
-from heliograph.errors import Problem
+from heliograph.errors import InvalidInput, StorageError
 from heliograph.log.streams import (
     RemoteStreamReader,
     StreamMessage,
@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         _ACTIONS[args.action](args)
     except PermissionError as error:  # of the folder of a log
-        raise Problem(f"{error.filename}: {error.strerror}") from None
+        raise StorageError(f"{error.filename}: {error.strerror}") from None
     return 0
 
 
@@ -125,7 +125,7 @@ def _bytes(stream: dict[str, Any]) -> int:
 
 def _read(args: argparse.Namespace) -> None:
     if args.count < 0:
-        raise Problem(f"--count: expected 0 or more, found {args.count}")
+        raise InvalidInput(f"--count: expected 0 or more, found {args.count}")
     with _reader(args.server, args.name) as reader:
         left = args.count or None
         for partition in _partitions(reader, args.partition):
@@ -149,7 +149,7 @@ def _partitions(reader: StreamSource, wanted: int | None) -> Iterator[int]:
     elif 0 <= wanted < number:
         yield wanted
     else:
-        raise Problem(f"--partition: expected a number from 0 to {number - 1}, found {wanted}")
+        raise InvalidInput(f"--partition: expected a number from 0 to {number - 1}, found {wanted}")
 
 
 def _begin(reader: StreamSource, partition: int, where: str) -> int:
@@ -160,7 +160,7 @@ def _begin(reader: StreamSource, partition: int, where: str) -> int:
     try:
         moment = datetime.fromisoformat(where)
     except ValueError:
-        raise Problem(
+        raise InvalidInput(
             f"--from: expected earliest, an offset or a time as in 2026-01-31T12:00:00Z, found {where}"
         ) from None
     return reader.offset_at(partition, max(0, round(_in_utc(moment).timestamp() * 1000)))
@@ -184,7 +184,9 @@ def _line(partition: int, message: StreamMessage) -> bytes:
 
 def _delete(args: argparse.Namespace) -> None:
     if "://" not in args.server:
-        raise Problem(f"--server: expected the URL of a server, which alone can delete streams, found {args.server}")
+        raise InvalidInput(
+            f"--server: expected the URL of a server, which alone can delete streams, found {args.server}"
+        )
     answer = request_page(args.server, f"{_path(args.name)}?purge={'true' if args.purge else 'false'}", "DELETE")
     count = answer["messages"]
     print(f"{args.name} deleted" + (f" with {count} message{'' if count == 1 else 's'}" if count else ""))
@@ -203,7 +205,7 @@ def _path(name: str) -> str:
 def _folder(server: str) -> Path:
     folder = Path(server)
     if not folder.is_dir():
-        raise Problem(f"--server: expected the URL of a server or the folder of its log, found {server}")
+        raise InvalidInput(f"--server: expected the URL of a server or the folder of its log, found {server}")
     return folder
 
 

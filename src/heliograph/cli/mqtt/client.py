@@ -6,9 +6,9 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Self
 
-from heliograph.cli.errors import ConnectionFailed
+from heliograph.cli.errors import CommandFailed, ConnectionFailed
 from heliograph.cli.mqtt.connection import CONNECT_TIMEOUT, Address, Connection
-from heliograph.errors import Problem
+from heliograph.errors import InvalidInput, Problem
 from heliograph.mqtt import (
     Auth,
     Connect,
@@ -233,7 +233,7 @@ class Client:
             if reason >= 0x80
         ]
         if len(refusals) == len(subscriptions):
-            raise Problem("; ".join(refusals))
+            raise CommandFailed("; ".join(refusals))
         for refusal in refusals:
             self._warn(refusal)
 
@@ -268,7 +268,7 @@ class Client:
     def _step_with_progress(self) -> None:
         silence = time.monotonic() - self._last_acknowledged
         if self._session.in_flight and silence > ANSWER_TIMEOUT:
-            raise Problem(f"{self._address} has not acknowledged any message for {ANSWER_TIMEOUT:g} s")
+            raise CommandFailed(f"{self._address} has not acknowledged any message for {ANSWER_TIMEOUT:g} s")
         self.step(ANSWER_TIMEOUT)
 
     def _handle(self, events: list[Event]) -> None:
@@ -286,7 +286,7 @@ class Client:
                 case SubAck() | UnsubAck():
                     self._answers[event.packet_id] = event
                 case Auth():
-                    self._end_error = Problem(f"{self._address} sent AUTH, which was not expected")
+                    self._end_error = CommandFailed(f"{self._address} sent AUTH, which was not expected")
                 case Connected():
                     pass
                 case _:
@@ -297,15 +297,15 @@ class Client:
         """What to tell of an event that ends the connection."""
         match event:
             case Refused():
-                kind = ConnectionFailed if event.reason in _PASSING else Problem
+                kind = ConnectionFailed if event.reason in _PASSING else CommandFailed
                 return kind(f"connection refused: {_refusal(event)}")
             case Disconnected():
-                kind = ConnectionFailed if event.reason in _PASSING else Problem
+                kind = ConnectionFailed if event.reason in _PASSING else CommandFailed
                 return kind(f"disconnected by the server: {_reason_text(event.reason, event.properties)}")
             case Failed(reason=Reason.KEEP_ALIVE_TIMEOUT):
                 return ConnectionFailed(event.text.replace("the server", str(self._address)))
             case Failed():
-                return Problem(f"{self._address} sent bytes that are not MQTT: {event.text}")
+                return CommandFailed(f"{self._address} sent bytes that are not MQTT: {event.text}")
             case _:
                 return None
 
@@ -340,7 +340,7 @@ def _sending(what: str) -> Iterator[None]:
     try:
         yield
     except ValueError as error:  # a field too large for MQTT, or text that is not Unicode
-        raise Problem(f"cannot send {what}: {error}") from None
+        raise InvalidInput(f"cannot send {what}: {error}") from None
 
 
 def _refusal(event: Refused) -> str:

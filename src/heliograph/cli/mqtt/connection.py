@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass
 
 from heliograph.cli.errors import ConnectionFailed
-from heliograph.common.network_errors import sentence
+from heliograph.common.network_errors import network_error_text
 from heliograph.errors import Problem
 
 CONNECT_TIMEOUT = 10.0
@@ -97,7 +97,9 @@ class Connection:
             return b""
         except OSError as error:
             self._open = False
-            raise ConnectionFailed(f"connection to {self._name} lost: {sentence(error, self._name)}") from None
+            raise ConnectionFailed(
+                f"connection to {self._name} lost: {network_error_text(error, self._name)}"
+            ) from None
         if not data:
             self._open = False
             raise ConnectionFailed(f"connection to {self._name} lost: the server closed it")
@@ -115,7 +117,7 @@ def _open(address: Address) -> socket.socket:
             # Acknowledgements and single messages are small; waiting to fill a segment would delay each of them.
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     except OSError as error:
-        raise ConnectionFailed(f"cannot connect to {address}: {sentence(error, str(address))}") from None
+        raise ConnectionFailed(f"cannot connect to {address}: {network_error_text(error, str(address))}") from None
     if address.tls is None:
         return plain
     try:
@@ -125,4 +127,4 @@ def _open(address: Address) -> socket.socket:
         # A server that is about to stop may cut a handshake short; anything else TLS does not like stays as it is.
         cut_short = not isinstance(error, ssl.SSLError) or isinstance(error, ssl.SSLEOFError)
         kind = ConnectionFailed if cut_short else Problem
-        raise kind(f"no TLS connection to {address}: {sentence(error, str(address))}") from None
+        raise kind(f"no TLS connection to {address}: {network_error_text(error, str(address))}") from None

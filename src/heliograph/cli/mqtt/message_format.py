@@ -7,7 +7,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from heliograph.errors import Problem
+from heliograph.cli.errors import CommandFailed
+from heliograph.errors import InvalidInput
 from heliograph.mqtt import Publish
 
 HELP = r"""
@@ -44,7 +45,7 @@ def _part(token: re.Match[str], text: str, pretty: bool, shown: Callable[[bytes]
     if escape is None:
         return _constant(token.group().encode("utf-8", "surrogateescape"))
     if escape not in _ESCAPES:
-        raise Problem(f"-F {text!r}: unknown escape \\{escape}")
+        raise InvalidInput(f"-F {text!r}: unknown escape \\{escape}")
     return _constant(_ESCAPES[escape])
 
 
@@ -58,7 +59,7 @@ def _field(field: str, text: str, pretty: bool) -> Formatter:
     if field == "J":
         return lambda message: _json(message, _parsed(message), pretty)
     if field not in _FIELDS:
-        raise Problem(f"-F {text!r}: unknown field %{field}")
+        raise InvalidInput(f"-F {text!r}: unknown field %{field}")
     return _FIELDS[field]
 
 
@@ -115,7 +116,7 @@ def _parsed(message: Publish) -> Any:
     try:
         return json.loads(message.payload)
     except ValueError as error:
-        raise Problem(f"%J: the payload of a message on '{message.topic}' is not JSON: {error}") from None
+        raise CommandFailed(f"%J: the payload of a message on '{message.topic}' is not JSON: {error}") from None
 
 
 def _json(message: Publish, payload: Any, pretty: bool) -> bytes:

@@ -12,8 +12,8 @@ from urllib.parse import unquote, urlsplit
 
 from heliograph.cli.mqtt.client import Client, SavedSession
 from heliograph.cli.mqtt.connection import Address
-from heliograph.common.network_errors import file_reason
-from heliograph.errors import Problem
+from heliograph.common.network_errors import certificate_file_error
+from heliograph.errors import InvalidInput, StorageError
 from heliograph.mqtt import (
     Connect,
     Disconnect,
@@ -90,7 +90,7 @@ class PropertyOptions:
         self.version = version
         self._by_packet: dict[str, dict[str, Any]] = {packet: {} for packet in _PACKETS}
         if options and version < 5:
-            raise Problem("-D needs MQTT 5 (-V mqttv5)")
+            raise InvalidInput("-D needs MQTT 5 (-V mqttv5)")
         for words in options:
             self._add(words)
         for packet in _PACKETS:
@@ -105,7 +105,7 @@ class PropertyOptions:
         expected = 4 if name == "user_property" else 3
         if packet not in _PACKETS or name not in _TYPES or len(words) != expected:
             form = "PACKET PROPERTY VALUE, or PACKET user-property NAME VALUE"
-            raise Problem(f"-D {' '.join(words)}: expected {form}; PACKET is one of {', '.join(_PACKETS)}")
+            raise InvalidInput(f"-D {' '.join(words)}: expected {form}; PACKET is one of {', '.join(_PACKETS)}")
         properties = self._by_packet[packet]
         if name == "user_property":
             properties.setdefault(name, []).append((words[2], words[3]))
@@ -123,16 +123,16 @@ class PropertyOptions:
             decode_properties(data, 0, len(data), cast("PacketType", _PACKETS[packet]))
         except (ProtocolError, ValueError, OverflowError) as error:
             names = ", ".join(properties).replace("_", "-")
-            raise Problem(f"-D {packet} ({names}): {error}") from None
+            raise InvalidInput(f"-D {packet} ({names}): {error}") from None
 
 
 def _number(words: Sequence[str]) -> int:
     try:
         number = int(words[2])
     except ValueError:
-        raise Problem(f"-D {' '.join(words)}: expected a number, not {words[2]!r}") from None
+        raise InvalidInput(f"-D {' '.join(words)}: expected a number, not {words[2]!r}") from None
     if not 0 <= number <= 0xFFFFFFFF:
-        raise Problem(f"-D {' '.join(words)}: expected a number from 0 to {0xFFFFFFFF}")
+        raise InvalidInput(f"-D {' '.join(words)}: expected a number from 0 to {0xFFFFFFFF}")
     return number
 
 
@@ -176,7 +176,7 @@ def checked_topic(topic: str) -> str:
     try:
         check_topic_name(topic)
     except ProtocolError as error:
-        raise Problem(str(error)) from None
+        raise InvalidInput(str(error)) from None
     return topic
 
 
@@ -185,7 +185,7 @@ def checked_filter(topic_filter: str) -> str:
     try:
         check_topic_filter(topic_filter)
     except ProtocolError as error:
-        raise Problem(str(error)) from None
+        raise InvalidInput(str(error)) from None
     return topic_filter
 
 
@@ -199,9 +199,9 @@ def _apply_url(args: argparse.Namespace) -> str:
         parts = urlsplit(args.url)
         port = parts.port
     except ValueError as error:
-        raise Problem(f"-L {args.url}: {error}") from None
+        raise InvalidInput(f"-L {args.url}: {error}") from None
     if parts.scheme not in {"mqtt", "mqtts"} or not parts.hostname or len(parts.path) < 2:
-        raise Problem(f"-L {args.url}: expected mqtt(s)://[user[:password]@]host[:port]/topic")
+        raise InvalidInput(f"-L {args.url}: expected mqtt(s)://[user[:password]@]host[:port]/topic")
     args.host, args.port = parts.hostname, port or args.port
     args.tls = parts.scheme == "mqtts"
     if parts.username is not None:
@@ -220,25 +220,25 @@ def _address(args: argparse.Namespace) -> Address:
 
 def _tls(args: argparse.Namespace) -> ssl.SSLContext:
     if (args.cert is None) != (args.key is None):
-        raise Problem("--cert and --key belong together")
+        raise InvalidInput("--cert and --key belong together")
     try:
         context = ssl.create_default_context(cafile=args.cafile)
         if args.cert:
             context.load_cert_chain(args.cert, args.key)
     except OSError as error:
         files = ", ".join(name for name in (args.cafile, args.cert, args.key) if name)
-        raise Problem(f"cannot use {files}: {file_reason(error)}") from None
+        raise StorageError(f"cannot use {files}: {certificate_file_error(error)}") from None
     context.check_hostname = not args.insecure
     return context
 
 
 def _connect(args: argparse.Namespace, options: PropertyOptions) -> Connect:
     if args.disable_clean_session and not args.id:
-        raise Problem("-c keeps a session for a client with a name: give it one with -i")
+        raise InvalidInput("-c keeps a session for a client with a name: give it one with -i")
     if args.pw is not None and args.username is None and options.version < 5:
-        raise Problem("a password (-P) needs a user name (-u) before MQTT 5")
+        raise InvalidInput("a password (-P) needs a user name (-u) before MQTT 5")
     if not 0 <= args.keepalive <= 0xFFFF:
-        raise Problem(f"-k {args.keepalive}: expected 0 to 65535 seconds")
+        raise InvalidInput(f"-k {args.keepalive}: expected 0 to 65535 seconds")
     properties = options.of("connect")
     expiry = _session_expiry(args, options.version)
     if expiry is not None:
@@ -257,7 +257,7 @@ def _connect(args: argparse.Namespace, options: PropertyOptions) -> Connect:
 
 def _client_id(args: argparse.Namespace) -> str:
     if args.id is not None and args.id_prefix is not None:
-        raise Problem("-i and -I exclude each other")
+        raise InvalidInput("-i and -I exclude each other")
     if args.id_prefix is not None:
         return f"{args.id_prefix}{os.getpid()}"
     # Some servers do not make up names for clients, and MQTT 3.1 does not know how.
@@ -269,9 +269,9 @@ def _session_expiry(args: argparse.Namespace, version: int) -> int | None:
         # Without an expiry a session of MQTT 5 ends with its connection, which is not what -c asks for.
         return _FOREVER if args.disable_clean_session and version == 5 else None
     if version < 5:
-        raise Problem("-x needs MQTT 5 (-V mqttv5)")
+        raise InvalidInput("-x needs MQTT 5 (-V mqttv5)")
     if not -1 <= args.session_expiry <= _FOREVER:
-        raise Problem(f"-x {args.session_expiry}: expected 0 to {_FOREVER} seconds, or -1 for ever")
+        raise InvalidInput(f"-x {args.session_expiry}: expected 0 to {_FOREVER} seconds, or -1 for ever")
     return int(args.session_expiry) & _FOREVER
 
 
@@ -279,7 +279,7 @@ def _will(args: argparse.Namespace, options: PropertyOptions) -> Will | None:
     properties = options.of("will")
     if args.will_topic is None:
         if args.will_payload is not None or args.will_qos is not None or args.will_retain or properties:
-            raise Problem("a will needs a topic: --will-topic")
+            raise InvalidInput("a will needs a topic: --will-topic")
         return None
     topic = checked_topic(args.will_topic)
     return Will(topic, os.fsencode(args.will_payload or ""), args.will_qos or 0, args.will_retain, properties)

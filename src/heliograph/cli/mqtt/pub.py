@@ -9,7 +9,7 @@ from pathlib import Path
 
 from heliograph.cli.mqtt.client import Client
 from heliograph.cli.mqtt.options import add_connection_arguments, checked_topic, session
-from heliograph.errors import Problem
+from heliograph.errors import InvalidInput, Problem, StorageError
 
 _STDIN = 0
 
@@ -41,13 +41,13 @@ def run(args: argparse.Namespace) -> int:
 
 def _run(args: argparse.Namespace) -> int:
     if args.repeat < 1 or args.repeat_delay < 0:
-        raise Problem("--repeat counts from 1, and --repeat-delay from 0 s")
+        raise InvalidInput("--repeat counts from 1, and --repeat-delay from 0 s")
     if args.stdin_line and args.repeat != 1:
-        raise Problem("--repeat is for one message, not for the lines of -l")
+        raise InvalidInput("--repeat is for one message, not for the lines of -l")
     opened = session(args, "helio pub")
     topic = args.topic or opened.url_topic
     if topic is None:
-        raise Problem("no topic: give one with -t")
+        raise InvalidInput("no topic: give one with -t")
     topic = checked_topic(topic)
     properties = opened.properties.of("publish")
     payload = None if args.stdin_line else _payload(args)
@@ -68,7 +68,7 @@ def _payload(args: argparse.Namespace) -> bytes:
         try:
             return Path(args.file).read_bytes()
         except OSError as error:
-            raise Problem(f"cannot read {args.file}: {error.strerror}") from None
+            raise StorageError(f"cannot read {args.file}: {error.strerror}") from None
     return b""
 
 

@@ -16,7 +16,7 @@ from heliograph.cli.mqtt.client import Client, SavedSession
 from heliograph.cli.mqtt.message_format import HELP, Formatter, compile_format
 from heliograph.cli.mqtt.options import Session, add_connection_arguments, checked_filter, session
 from heliograph.common.terminal import steer, visible_bytes
-from heliograph.errors import Problem
+from heliograph.errors import InvalidInput, Problem
 from heliograph.mqtt import Properties, Publish, Subscription, topic_matches
 
 # The exit status of mosquitto_sub for the same thing, which scripts look for.
@@ -67,9 +67,9 @@ def _run(args: argparse.Namespace) -> int:
     filters = [checked_filter(one) for one in (*args.topic, *([opened.url_topic] if opened.url_topic else []))]
     leave = [checked_filter(one) for one in args.unsubscribe]
     if not filters and not leave:
-        raise Problem("nothing to subscribe to: give a topic filter with -t")
+        raise InvalidInput("nothing to subscribe to: give a topic filter with -t")
     if args.count is not None and args.count < 1:
-        raise Problem(f"-C {args.count}: expected 1 or more messages")
+        raise InvalidInput(f"-C {args.count}: expected 1 or more messages")
     printer = _Printer(args)
     signal.signal(signal.SIGTERM, _terminate)
     return _Subscriber(args, opened, filters, leave, printer).run()

@@ -8,11 +8,12 @@ of the pipeline.
 import argparse
 from pathlib import Path
 
+from heliograph.cli.errors import CommandFailed
 from heliograph.cli.flow.options import load_from
 from heliograph.cli.pipeline.options import add_server, add_spark, add_state
 from heliograph.cli.shared.output import showing
 from heliograph.common.ports import PAGES_URL
-from heliograph.errors import Problem
+from heliograph.errors import InvalidInput
 from heliograph.pipeline.running import Pipeline, is_sparks, sentence
 
 EXAMPLES = """\
@@ -58,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     old, new = load_from(args.old, args.env), load_from(args.new, args.env)
     state = args.state or None
     if state and not Path(state).is_dir():
-        raise Problem(f"--state: expected the folder of embedded databases, found none at {state}")
+        raise InvalidInput(f"--state: expected the folder of embedded databases, found none at {state}")
     for flow in (old, new):
         state_folder(state, flow)  # whether it has to be said is known before Spark is started
     with showing("starting Spark"):
@@ -69,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
             comparison = compare(old, new, messages, input_node=args.input or None, state=state, samples=args.samples)
     except Exception as error:
         if is_sparks(error):
-            raise Problem(sentence(error)) from error
+            raise CommandFailed(sentence(error)) from error
         raise
     finally:
         spark.stop()

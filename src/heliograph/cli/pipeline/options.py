@@ -5,9 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from heliograph.cli.errors import UnknownPipeline
 from heliograph.cli.flow.options import parameter
 from heliograph.common.ports import PAGES_URL
-from heliograph.errors import Problem
+from heliograph.errors import InvalidInput
 from heliograph.pipeline.running import Pipeline
 from heliograph.server import FOLDER, Config, PipelineConfig, StorageConfig, address_from_here
 from heliograph.server.config import loading as configuration
@@ -63,7 +64,7 @@ def configured(file: Path, name: str, server: str | None) -> tuple[Pipeline, Con
         if one.name == name:
             return _pipeline(one, config, server), config
     there = ", ".join(one.name for one in config.pipelines) or "none"
-    raise Problem(f"{file}: no pipeline {name!r}; there are: {there}")
+    raise UnknownPipeline(f"{file}: no pipeline {name!r}; there are: {there}")
 
 
 def _pipeline(one: PipelineConfig, config: Config, server: str | None) -> Pipeline:
@@ -99,7 +100,7 @@ def parameters(texts: list[str]) -> dict[str, Any]:
     try:
         return dict(parameter(text) for text in texts)
     except argparse.ArgumentTypeError as error:
-        raise Problem(str(error)) from None
+        raise InvalidInput(str(error)) from None
 
 
 def spark_settings(pipeline: Pipeline, args: argparse.Namespace) -> Pipeline:

@@ -27,8 +27,8 @@ from heliograph.cli.shared.attribute_options import add_option, given
 from heliograph.cli.shared.signals import stopped_by_signals
 from heliograph.common.ports import PAGES_URL
 from heliograph.common.terminal import steer, visible
-from heliograph.errors import Problem
-from heliograph.objects import by_key
+from heliograph.errors import InvalidInput
+from heliograph.objects import attributes_by_key
 from heliograph.pipeline.running import Pipeline, State, Status, StatusFile, check, run_pipeline
 from heliograph.server import LogFormat, LogLevel, PipelineConfig, logs
 
@@ -71,7 +71,7 @@ _OF_THE_FILE = {
     "checkpoint": "--checkpoint",
 }
 """What a configuration file says in place of the command line: where the arguments have it, and the option."""
-_ATTRIBUTES = by_key(PipelineConfig)
+_ATTRIBUTES = attributes_by_key(PipelineConfig)
 _QUIET = 10.0
 """Seconds between two lines where nobody looks at a terminal."""
 
@@ -155,11 +155,11 @@ def _run(args: argparse.Namespace) -> int:
 def _configured(args: argparse.Namespace) -> Pipeline:
     """The pipeline of a configuration file, which says all there is to say of it."""
     if not args.flow:
-        raise Problem("expected the NAME of a pipeline beside --config, found none")
+        raise InvalidInput("expected the NAME of a pipeline beside --config, found none")
     for name, option in _OF_THE_FILE.items():
         if (value := getattr(args, name)) not in (None, "", []):
             found = option.replace("--", "--no-", 1) if value is False else option
-            raise Problem(f"--config says what the pipeline is; expected no other option for that, found {found}")
+            raise InvalidInput(f"--config says what the pipeline is; expected no other option for that, found {found}")
     pipeline, config = configured(args.config, args.flow, args.server)
     if args.supervised:
         logging.basicConfig(level=config.log.level.upper(), format="%(levelname)s %(message)s", stream=sys.stderr)
@@ -175,9 +175,9 @@ def _given(args: argparse.Namespace) -> Pipeline:
     logs.configure(LogLevel.INFO, LogFormat.TEXT)
     given(args, (_ATTRIBUTES[key] for key in ("most_messages", "interval", "lookup_cache")))
     if not args.source:
-        raise Problem("expected --source stream:NAME or --source topic:FILTER, found none")
+        raise InvalidInput("expected --source stream:NAME or --source topic:FILTER, found none")
     if args.end and not args.begin:
-        raise Problem("expected --from beside --to: where the range begins")
+        raise InvalidInput("expected --from beside --to: where the range begins")
     name = args.name or Path(args.flow or args.job or "pipeline").absolute().stem
     server = args.server or PAGES_URL
     state = args.state

@@ -17,7 +17,7 @@ from heliograph.cli.shared.amqp import opened
 from heliograph.cli.shared.output import moment
 from heliograph.client import Acknowledge, Message, Queue, Receipt
 from heliograph.common.terminal import on_one_line
-from heliograph.errors import Problem
+from heliograph.errors import InvalidInput, StorageError
 
 _NOTHING = 1
 """Exit status of `get` when there was no message."""
@@ -79,9 +79,9 @@ def _add_choice(parser: argparse.ArgumentParser) -> None:
 def put(args: argparse.Namespace) -> int:
     """Put messages; 0 when the server has taken them all."""
     if args.priority is not None and not 0 <= args.priority <= 9:
-        raise Problem(f"--priority: expected a number from 0 to 9, found {args.priority}")
+        raise InvalidInput(f"--priority: expected a number from 0 to 9, found {args.priority}")
     if args.delay < 0 or (args.ttl is not None and args.ttl <= 0):
-        raise Problem("--ttl is more than 0 seconds, and --delay not less than 0")
+        raise InvalidInput("--ttl is more than 0 seconds, and --delay not less than 0")
     properties = dict(_property(text) for text in args.property)
     reply_to = Queue(args.reply_to) if args.reply_to else None
     with opened(args.url) as connection, connection.session() as session:
@@ -102,7 +102,7 @@ def put(args: argparse.Namespace) -> int:
 def _property(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not name or not equals:
-        raise Problem(f"--property: expected NAME=VALUE, found {text}")
+        raise InvalidInput(f"--property: expected NAME=VALUE, found {text}")
     if value in {"true", "false"}:
         return name, value == "true"
     for kind in (int, float):
@@ -131,13 +131,13 @@ def _read(file: str) -> bytes:
     try:
         return Path(file).read_bytes()
     except OSError as error:
-        raise Problem(f"cannot read {file}: {error.strerror}") from None
+        raise StorageError(f"cannot read {file}: {error.strerror}") from None
 
 
 def _not_empty(data: bytes, source: str) -> bytes:
     """What was read; nothing at all is more likely a mistake than a message."""
     if not data:
-        raise Problem(f"{source} is empty; to put an empty message, give '' as its text")
+        raise InvalidInput(f"{source} is empty; to put an empty message, give '' as its text")
     return data
 
 

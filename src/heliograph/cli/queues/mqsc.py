@@ -8,7 +8,7 @@ from pathlib import Path
 from heliograph.cli.queues.mqsc_commands import Interpreter
 from heliograph.cli.queues.mqsc_parser import Assembler, CommandText
 from heliograph.cli.shared.amqp import add_url, management
-from heliograph.errors import Problem
+from heliograph.errors import InvalidInput, StorageError
 
 _PROMPT, _MORE = "mqsc> ", "    > "
 _FAILED = 1
@@ -42,9 +42,9 @@ def _lines(file: str | None) -> Iterable[str]:
     try:
         return Path(file).read_text("utf-8").splitlines()
     except OSError as error:
-        raise Problem(f"cannot read {file}: {error.strerror}") from None
+        raise StorageError(f"cannot read {file}: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise Problem(f"{file}: expected UTF-8, found something else") from None
+        raise InvalidInput(f"{file}: expected UTF-8, found something else") from None
 
 
 def _run_all(interpreter: Interpreter, lines: Iterable[str]) -> None:

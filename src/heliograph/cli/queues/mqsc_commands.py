@@ -6,7 +6,7 @@ from heliograph.cli.queues.mqsc_attributes import KINDS, read_attributes
 from heliograph.cli.queues.mqsc_display import queue_attributes, read_display, set_out, status_attributes
 from heliograph.cli.queues.mqsc_parser import Clause, Command, CommandText, parse, quoted, single
 from heliograph.cli.shared.amqp import Ask
-from heliograph.errors import Problem
+from heliograph.errors import InvalidInput, Problem
 
 OBJECTS = {
     "DEFINE": ("QLOCAL", "QALIAS", "QMODEL", "SUB"),
@@ -69,7 +69,7 @@ def _display_subscription(ask: Ask, command: Command, target: Clause) -> Iterato
             raise command.source.mistake(clause.at, f"expected one of ALL, {known}, found {clause.keyword}")
     found = ask("subscription-list", {"pattern": name})
     if not found and not name.endswith("*"):
-        raise Problem(f"there is no subscription {quoted(name)}")
+        raise InvalidInput(f"there is no subscription {quoted(name)}")
     for number, one in enumerate(found):
         if number:
             yield ""
@@ -278,7 +278,7 @@ class Interpreter:
         found = self._ask("queue-list", {"pattern": name, **({"kind": kind} if kind else {})})
         rows = list(asked.rows(found, status_attributes if status else queue_attributes))
         if not rows and not (asked.where or name.endswith("*")):
-            raise Problem(f"no {f'{kind} ' if kind else ''}queue is called {quoted(name)}")
+            raise InvalidInput(f"no {f'{kind} ' if kind else ''}queue is called {quoted(name)}")
         for number, row in enumerate(rows):
             if number:
                 yield ""

@@ -5,9 +5,9 @@ import json
 import time
 from typing import Any
 
+from heliograph.cli.errors import CommandFailed
 from heliograph.cli.shared.amqp import Ask, add_url, management
 from heliograph.cli.shared.output import pairs, showing, table
-from heliograph.errors import Problem
 
 _PATIENCE = 60.0
 _BETWEEN = 0.1
@@ -77,6 +77,6 @@ def _change(ask: Ask, action: str, name: str) -> None:
     with showing(f"waiting for {name} to be {wanted}"):
         while (state := ask("qm-show", {"name": name})["state"]) != wanted:
             if state == "waiting" or time.monotonic() > give_up:
-                raise Problem(f"{name}: expected it to be {wanted}, found it {state}; the server's log says why")
+                raise CommandFailed(f"{name}: expected it to be {wanted}, found it {state}; the server's log says why")
             time.sleep(_BETWEEN)
     print(f"{name} is {wanted}")

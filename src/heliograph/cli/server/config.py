@@ -4,8 +4,8 @@ import argparse
 from pathlib import Path
 
 from heliograph.cli.queues.mqsc_attributes import ATTRIBUTES, FLAGS, SYNONYMS, values_text
-from heliograph.errors import Problem
-from heliograph.objects import Attribute, attribute_table, by_key, document, markdown_table, with_tables
+from heliograph.errors import InvalidInput
+from heliograph.objects import Attribute, attribute_table, attributes_by_key, markdown_table, toml_document, with_tables
 from heliograph.server import Config, PasswordFile, load, tls_context
 
 
@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     config = load(args.file)
     if args.action == "show":
-        print(document(config), end="")
+        print(toml_document(config), end="")
     else:
         _check_named_files(config)
         print(f"{args.file or 'defaults'}: ok")
@@ -62,7 +62,7 @@ def _check_named_files(config: Config) -> None:
 
 
 MQSC = "mqsc"
-NAMES = (*by_key(Config), MQSC)
+NAMES = (*attributes_by_key(Config), MQSC)
 """Tables of the configuration by their keys, and the attributes of queues in MQSC."""
 
 
@@ -70,16 +70,16 @@ def table(name: str) -> str:
     """The table of this name, in Markdown."""
     if name == MQSC:
         return _mqsc_table()
-    if name not in by_key(Config):
-        raise Problem(f"expected the name of a table ({', '.join(NAMES)}), found {name}")
-    return attribute_table(by_key(Config)[name].type)
+    if name not in attributes_by_key(Config):
+        raise InvalidInput(f"expected the name of a table ({', '.join(NAMES)}), found {name}")
+    return attribute_table(attributes_by_key(Config)[name].type)
 
 
 def reference() -> str:
     """All tables of the configuration, each with its heading."""
     return "\n".join(
         f"## {_heading(attribute)}\n\n{attribute.about.description}\n\n{table(key)}\n"
-        for key, attribute in by_key(Config).items()
+        for key, attribute in attributes_by_key(Config).items()
     )
 
 

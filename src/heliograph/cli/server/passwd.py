@@ -5,7 +5,7 @@ import getpass
 import sys
 from pathlib import Path
 
-from heliograph.errors import Problem
+from heliograph.errors import InvalidInput
 from heliograph.server import PasswordFile
 
 
@@ -26,7 +26,7 @@ def run(args: argparse.Namespace) -> int:
             print(name)
         return 0
     if args.user is None:
-        raise Problem("expected the name of a USER after FILE, or --list")
+        raise InvalidInput("expected the name of a USER after FILE, or --list")
     if args.delete:
         file = PasswordFile.load(args.file)
         file.remove(args.user)
@@ -44,11 +44,11 @@ def _from_stdin() -> bytes:
 def _from_terminal() -> bytes:
     password = getpass.getpass("Password: ")
     if getpass.getpass("The same again: ") != password:
-        raise Problem("expected the same password twice, found two different ones")
+        raise InvalidInput("expected the same password twice, found two different ones")
     return _not_empty(password.encode())
 
 
 def _not_empty(password: bytes) -> bytes:
     if not password:
-        raise Problem("expected a password, found an empty one")
+        raise InvalidInput("expected a password, found an empty one")
     return password

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import Any
 
-from heliograph.errors import Problem
-from heliograph.objects import Attribute, plain
+from heliograph.errors import InvalidInput
+from heliograph.objects import Attribute, without_markdown
 
 
 def add_option(parser: argparse._ActionsContainer, attribute: Attribute, metavar: str = "") -> None:
@@ -32,7 +32,7 @@ def given(args: argparse.Namespace, attributes: Iterable[Attribute]) -> dict[str
         if value is None:
             continue
         if mistake := attribute.mistake(value):
-            raise Problem(f"{_flag(attribute)}: {mistake}")
+            raise InvalidInput(f"{_flag(attribute)}: {mistake}")
         found[attribute.key] = value
     return found
 
@@ -52,7 +52,7 @@ def _help(attribute: Attribute) -> str:
     number = attribute.type in {int, float}
     parts = [about.unit, attribute.narrowed if number else ""]
     limits = ", ".join(part for part in parts if part)
-    text = plain(about.description).removesuffix(".") + (f" ({limits})" if limits else "")
+    text = without_markdown(about.description).removesuffix(".") + (f" ({limits})" if limits else "")
     first = text.partition(" ")[0]
     text = text if first.isupper() else text[0].lower() + text[1:]  # MQTT stays as it is
     return text.replace("%", "%%")

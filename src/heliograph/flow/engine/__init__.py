@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from heliograph.common.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from heliograph.flow.engine.aggregation_store import AggregationStore
+    from heliograph.flow.engine.aggregation_store import AggregationStore, SqliteAggregationStore
     from heliograph.flow.engine.compilation import Compilation
     from heliograph.flow.engine.compiled_flow import (
         CompiledFlow,
@@ -28,13 +28,12 @@ if TYPE_CHECKING:
     from heliograph.flow.engine.node_statistics import Statistics, measured_target
     from heliograph.flow.engine.outcome import DeadLetter, Effect, Outcome, Publish, Put, Respond, Result, WriteFile
     from heliograph.flow.engine.run import Assembly, Resources, Run, Target
-    from heliograph.flow.engine.sqlite_aggregation import SqliteAggregationStore
     from heliograph.flow.engine.subscriptions import Subscription, SubscriptionRegistry
 
 __getattr__ = lazy_names(
     __name__,
     {
-        "aggregation_store": "AggregationStore",
+        "aggregation_store": "AggregationStore SqliteAggregationStore",
         "compilation": "Compilation",
         "compiled_flow": "CompiledFlow Observer Refusals tune_garbage_collection compile_flow",
         "database.databases": "Databases DataSources",
@@ -46,7 +45,6 @@ __getattr__ = lazy_names(
         "node_statistics": "Statistics measured_target",
         "outcome": "DeadLetter Effect Outcome Publish Put Respond Result WriteFile",
         "run": "Assembly Resources Run Target",
-        "sqlite_aggregation": "SqliteAggregationStore",
         "subscriptions": "Subscription SubscriptionRegistry",
     },
 )

@@ -7,7 +7,7 @@ from typing import Any
 
 from heliograph.errors import Problem
 from heliograph.flow.errors import DownstreamFailure, EsqlError, FormatProblem, StatementError, statement_place
-from heliograph.flow.language.values.text import character
+from heliograph.flow.language.values.types import character
 from heliograph.flow.tree import Element
 from heliograph.flow.tree.element_types import NAME, NAME_VALUE
 

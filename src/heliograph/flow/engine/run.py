@@ -14,8 +14,7 @@ from heliograph.flow.engine.node_statistics import Statistics
 from heliograph.flow.engine.outcome import Effect, LogEvent
 from heliograph.flow.engine.subscriptions import SubscriptionRegistry
 from heliograph.flow.formats.envelope import Envelope
-from heliograph.flow.language.esql.runtime.database_access import DatabaseAccess
-from heliograph.flow.language.esql.runtime.evaluation import SharedVariables
+from heliograph.flow.language.esql.runtime.evaluation import DatabaseAccess, SharedVariables
 from heliograph.flow.tree import Element
 
 

@@ -24,7 +24,7 @@ from heliograph.flow.errors import ModelProblem
 from heliograph.flow.formats.model import Field, Group, Message, PhysicalFormat, Property, Source
 from heliograph.flow.formats.model.source import compiled
 from heliograph.flow.formats.tds import KIND as TDS
-from heliograph.flow.formats.tds.tds_properties import OF_FIELDS, characters
+from heliograph.flow.formats.tds.tds_plan import OF_FIELDS, characters
 from heliograph.flow.tree import Text
 
 OWN: Mapping[str, Property] = {

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 from heliograph.flow.errors import CANNOT_WRITE, FormatProblem
 from heliograph.flow.language.values.ccsid import codec
-from heliograph.flow.language.values.text import bare_text
+from heliograph.flow.language.values.types import bare_text
 from heliograph.flow.tree import Element, Part, Text
 from heliograph.flow.tree.element_types import Json
 

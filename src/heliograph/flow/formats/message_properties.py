@@ -8,7 +8,7 @@ from typing import Any
 
 from heliograph.flow.errors import CANNOT_WRITE, FormatProblem
 from heliograph.flow.formats.envelope import Envelope
-from heliograph.flow.language.values.zone import GmtTimestamp
+from heliograph.flow.language.values.times import GmtTimestamp
 from heliograph.flow.tree import Element, Part, Value, building
 from heliograph.flow.tree.element_types import NAME_VALUE
 

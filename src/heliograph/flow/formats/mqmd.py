@@ -13,7 +13,7 @@ from heliograph.flow.errors import CANNOT_WRITE, FormatProblem
 from heliograph.flow.formats.charsets import charset
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.formats.message_properties import fill, value_of
-from heliograph.flow.language.values.zone import GmtTime
+from heliograph.flow.language.values.times import GmtTime
 from heliograph.flow.tree import Part, Text
 
 SIZES = {1: 324, 2: 364}

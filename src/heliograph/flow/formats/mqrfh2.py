@@ -15,7 +15,7 @@ from xml.parsers import expat
 from heliograph.flow.errors import CANNOT_WRITE, FormatProblem
 from heliograph.flow.formats.charsets import Charset, charset
 from heliograph.flow.formats.message_properties import fill
-from heliograph.flow.language.values.text import character
+from heliograph.flow.language.values.types import character
 from heliograph.flow.tree import Element, Part, Text, building
 from heliograph.flow.tree.element_types import NAME, NAME_VALUE
 from heliograph.flow.tree.packed import Layout, Packed, PackedField

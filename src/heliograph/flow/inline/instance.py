@@ -11,6 +11,7 @@ from heliograph.client import Connection, MessagingProblem
 from heliograph.common.backoff import Backoff
 from heliograph.errors import Problem
 from heliograph.flow.definition import NodeDefinition
+from heliograph.flow.engine.aggregation_store import SqliteAggregationStore
 from heliograph.flow.engine.compiled_flow import CompiledFlow
 from heliograph.flow.engine.database import Databases, DataSources
 from heliograph.flow.engine.database.connection import NOT_SUPPORTED
@@ -18,7 +19,6 @@ from heliograph.flow.engine.database.two_phase import TwoPhase, owner_name
 from heliograph.flow.engine.node_statistics import Statistics
 from heliograph.flow.engine.outcome import LogEvent, Respond
 from heliograph.flow.engine.run import Resources
-from heliograph.flow.engine.sqlite_aggregation import SqliteAggregationStore
 from heliograph.flow.errors import DatabaseError
 from heliograph.flow.hosting import Attempts
 from heliograph.flow.inline.coordination import Coordination, UnitToken
@@ -27,9 +27,8 @@ from heliograph.flow.inline.file_output import TraceWriter
 from heliograph.flow.inline.flow_settings import FlowSettings
 from heliograph.flow.inline.flow_statistics import FlowStatistics
 from heliograph.flow.inline.http_input import RequestConsumer, Requests
-from heliograph.flow.inline.queue_input import QueueConsumer
+from heliograph.flow.inline.queue_input import QueueConsumer, TimerConsumer
 from heliograph.flow.inline.server_output import ServerOutput, connected
-from heliograph.flow.inline.timer_input import TimerConsumer
 from heliograph.flow.inline.units_of_work import UnitsOfWork
 
 LOG = logging.getLogger("heliograph.flow")

@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from heliograph.flow.language.esql import syntax
     from heliograph.flow.language.esql.parsing.program_parsing import parse_program
     from heliograph.flow.language.esql.runtime.compiled_program import Compiled
-    from heliograph.flow.language.esql.runtime.database_access import DatabaseAccess, Rows
-    from heliograph.flow.language.esql.runtime.evaluation import SharedVariables
+    from heliograph.flow.language.esql.runtime.evaluation import DatabaseAccess, Rows, SharedVariables
     from heliograph.flow.language.values.conversions import convert
     from heliograph.flow.language.values.types import Type
 
@@ -22,8 +21,7 @@ __getattr__ = lazy_names(
     {
         "dumping": "dump",
         "esql.runtime.compiled_program": "Compiled",
-        "esql.runtime.database_access": "DatabaseAccess Rows",
-        "esql.runtime.evaluation": "SharedVariables",
+        "esql.runtime.evaluation": "DatabaseAccess Rows SharedVariables",
         "esql.parsing.program_parsing": "parse_program",
         "esql.syntax": "syntax",
         "values.conversions": "convert",

@@ -1,6 +1,6 @@
 """A tree as text for people, in the form that traces of message brokers have."""
 
-from heliograph.flow.language.values.text import character
+from heliograph.flow.language.values.types import character
 from heliograph.flow.tree.element import Element, Value
 
 

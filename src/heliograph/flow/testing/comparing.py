@@ -8,7 +8,7 @@ from typing import Any
 from heliograph.errors import InvalidInput, Problem
 from heliograph.flow.formats.catalogue import Catalogue
 from heliograph.flow.formats.envelope import Envelope
-from heliograph.flow.language.values.text import character
+from heliograph.flow.language.values.types import character
 from heliograph.flow.testing.case import ExpectedMessage
 from heliograph.flow.tree import Element, Text
 

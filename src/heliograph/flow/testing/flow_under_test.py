@@ -14,6 +14,7 @@ from typing import Any, Self
 
 from heliograph.errors import InvalidInput
 from heliograph.flow.definition import FlowDefinition
+from heliograph.flow.engine.aggregation_store import SqliteAggregationStore
 from heliograph.flow.engine.compiled_flow import Observer, compile_flow
 from heliograph.flow.engine.database import Databases, DataSources
 from heliograph.flow.engine.node_statistics import Statistics
@@ -29,7 +30,6 @@ from heliograph.flow.engine.outcome import (
     WriteFile,
 )
 from heliograph.flow.engine.run import Resources
-from heliograph.flow.engine.sqlite_aggregation import SqliteAggregationStore
 from heliograph.flow.engine.subscriptions import SubscriptionRegistry
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.loading.flow_loading import load_flow

@@ -11,20 +11,18 @@ Speed: a look-up among a few children scans them; among many it goes through an 
 and steps from sibling to sibling take the same time for the first and the thousandth.
 """
 
-from collections.abc import Iterator
 from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any, Protocol, Self
 
 from heliograph.flow.tree.element_types import NAME
 from heliograph.flow.tree.index import NONE, ChildIndex, FirstPlaces, Step
+from heliograph.flow.tree.lookup import FEW, Lookup
 from heliograph.flow.tree.packed import Packed
 
 Value = bool | int | float | Decimal | str | bytes | date | time | datetime | Any | None
 """What an element can hold: the values of ESQL (`flow.values`); None is NULL."""
 
-_FEW = 8
-"""So many children are scanned faster than indexed."""
 _GROWING = 3
 """Who makes the third of a name will make more: so an index is worth it."""
 
@@ -50,17 +48,14 @@ class Around(Protocol):
         """Give elements that came from another domain the types that say the same in this one."""
 
 
-class Element:
+class Element(Lookup["Element"]):
     """One node of the tree.
 
     Change it through its methods: they tell the part it belongs to, and keep what makes look-ups fast.
     """
 
-    is_part = False
-    """Whether it is a child of a message's root, with bytes of its own."""
-
     # With slots that are all set, making an element is as fast as with defaults in the class, and reading is faster.
-    __slots__ = ("child_index", "last_position", "loaded", "name", "namespace", "parent", "pending", "type", "value")
+    __slots__ = ("pending", "value")
 
     def __init__(self, name: str = "", value: Value = None, type: int = NAME, namespace: str = "") -> None:  # noqa: A002
         self.name = name
@@ -70,15 +65,12 @@ class Element:
         self.parent: Element | None = None
         # The builder interface (`building.py`): for parsers and the modules of the tree, not for those who use a tree.
         self.loaded: list[Element] | None = None
-        """The children that exist as elements; None for none."""
         self.pending: Source | Packed | None = None
         """What brings the children that are not loaded: the part that is still being parsed, or all of them packed.
 
         None: `loaded` is complete."""
         self.child_index: ChildIndex[Element] | FirstPlaces | None = None
-        """Finds children by name; dropped by whoever changes the order of `loaded`."""
         self.last_position = 0
-        """Where it was among its siblings when that was last looked up: a hint, which is checked."""
 
     # Looking
 
@@ -97,10 +89,10 @@ class Element:
         if children is not None:
             index = self.child_index
             if index is None:
-                for child in children if len(children) <= _FEW else children[:_FEW]:
+                for child in children if len(children) <= FEW else children[:FEW]:
                     if child.name == name and not child.namespace:
                         return child
-                found = self._named(name) if len(children) > _FEW else None
+                found = self._named(name) if len(children) > FEW else None
             elif isinstance(index, FirstPlaces):
                 at = index.get(name)
                 if at is not None:
@@ -161,95 +153,12 @@ class Element:
                 return getter(packed.values)
         return tuple([self.content(name) for name in names])
 
-    def nth(self, name: str, number: int) -> "Element | None":
-        """The child that is the number-th (from 1) of this name without a namespace."""
-        if number < 1:
-            return None
-        index = self.child_index
-        if type(index) is ChildIndex:  # as in a loop over many children: without the calls
-            named = index.by_name.get(name)
-            if named is not None and number <= len(named):
-                return named[number - 1]
-        found = self._named(name)
-        while len(found) < number:
-            if not self.read_more():
-                return None
-            found = self._named(name)
-        return found[number - 1]
-
-    def last(self, name: str, number: int = 1) -> "Element | None":
-        """The child that is the number-th from the end (1 is the last) of this name without a namespace."""
-        _ = self.children
-        found = self._named(name)
-        return found[-number] if 1 <= number <= len(found) else None
-
-    def all(self, name: str) -> "list[Element]":
-        """All children of this name without a namespace: a new list, that later changes do not change."""
-        _ = self.children
-        return self._named(name).copy()
-
-    def count(self, name: str) -> int:
-        """How many children of this name without a namespace there are."""
-        _ = self.children
-        return len(self._named(name))
-
-    def match_first(self, step: Step) -> "Element | None":
-        """The first child that the step looks for."""
-        return self.match_nth(step, 1)
-
-    def match_nth(self, step: Step, number: int) -> "Element | None":
-        """The number-th child (from 1) of those that the step looks for."""
-        if number < 1:
-            return None
-        found = self._matching(step)
-        while len(found) < number:
-            if not self.read_more():
-                return None
-            found = self._matching(step)
-        return found[number - 1]
-
-    def match_last(self, step: Step, number: int = 1) -> "Element | None":
-        """The number-th child from the end (1 is the last) of those that the step looks for."""
-        _ = self.children
-        found = self._matching(step)
-        return found[-number] if 1 <= number <= len(found) else None
-
-    def match_all(self, step: Step) -> "list[Element]":
-        """All children that the step looks for: a new list, that later changes do not change."""
-        _ = self.children
-        return self._matching(step).copy()
-
-    def match_count(self, step: Step) -> int:
-        """How many children the step looks for."""
-        _ = self.children
-        return len(self._matching(step))
-
-    def descendants(self) -> "Iterator[Element]":
-        """Everything below, in document order."""
-        for child in self.children:
-            yield child
-            yield from child.descendants()
-
     def root(self) -> "Element":
         """The topmost element above, or this one."""
         element = self
         while element.parent is not None:
             element = element.parent
         return element
-
-    def path(self) -> str:
-        """Where it stands in its part (or under the topmost element), for people: `Order.Item[2].Price`.
-
-        The first of several with the same name has no number.
-        """
-        names: list[str] = []
-        element = self
-        while element.parent is not None and not element.is_part:
-            same = [one for one in element.parent.loaded or () if one.name == element.name]
-            number = next((at for at, one in enumerate(same, 1) if one is element), 1)
-            names.append(element.name if number == 1 else f"{element.name}[{number}]")
-            element = element.parent
-        return ".".join(reversed(names))
 
     def around(self) -> "Around | None":
         """The part it belongs to, or is; `part.part_of` knows more of it."""
@@ -264,76 +173,6 @@ class Element:
     def deleted(self) -> bool:
         """Whether it, or something above it, has been deleted: what still refers to it is to do nothing."""
         return self.root() is _DELETED
-
-    def next_sibling(self, step: Step | None = None) -> "Element | None":
-        """The nearest sibling behind it (that the step looks for).
-
-        Every element that was stepped to remembers where it is, so a walk over all siblings takes linear time.
-        """
-        parent = self.parent
-        if parent is None:
-            return None
-        at = self.position() + 1
-        while True:
-            siblings = parent.loaded or ()
-            for position in range(at, len(siblings)):
-                sibling = siblings[position]
-                if step is None or step.matches(sibling):
-                    sibling.last_position = position
-                    return sibling
-            at = max(at, len(siblings))
-            if not parent.read_more():
-                return None
-
-    def previous_sibling(self, step: Step | None = None) -> "Element | None":
-        """The nearest sibling before it (that the step looks for); as fast as `next_sibling`."""
-        if self.parent is None or self.parent.loaded is None:
-            return None
-        siblings = self.parent.loaded
-        for position in range(self.position() - 1, -1, -1):
-            sibling = siblings[position]
-            if step is None or step.matches(sibling):
-                sibling.last_position = position
-                return sibling
-        return None
-
-    def position(self) -> int:
-        """Its place among its parent's children, from 0."""
-        siblings = self.parent.loaded if self.parent is not None else None
-        if siblings is None:
-            return 0
-        at = self.last_position
-        if at >= len(siblings) or siblings[at] is not self:
-            at = self.last_position = siblings.index(self)
-        return at
-
-    def _named(self, name: str) -> "list[Element]":
-        children = self.loaded
-        if children is None:
-            return []
-        if len(children) <= _FEW:
-            return [child for child in children if child.name == name and not child.namespace]
-        return self._full_index().named(name, children)
-
-    def _matching(self, step: Step) -> "list[Element]":
-        children = self.loaded
-        if children is None:
-            return []
-        name, namespace, kind = step
-        if kind is None and namespace is None and name is None:
-            return children
-        if len(children) <= _FEW:
-            return [child for child in children if step.matches(child)]
-        index = self._full_index()
-        if name is None or namespace is None or kind is not None:
-            return index.matching(step, children)
-        return index.named((namespace, name) if namespace else name, children)
-
-    def _full_index(self) -> "ChildIndex[Element]":
-        index = self.child_index
-        if type(index) is not ChildIndex:
-            index = self.child_index = ChildIndex()
-        return index
 
     def read_more(self) -> bool:
         """Read on until there is another child; False if there is none."""

@@ -101,7 +101,7 @@ class FlowWorker:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.close()
-        process_end.end(self._process, _PATIENCE, ask=False)
+        process_end.end_process(self._process, _PATIENCE, ask=False)
         self._process.stdout.close()
 
     def _tell(self, line: str) -> None:

@@ -118,7 +118,7 @@ class NodeRed:
 
     def close(self) -> None:
         """End it."""
-        process_end.end(self._process, 10)
+        process_end.end_process(self._process, 10)
 
 
 @dataclass(frozen=True, slots=True)

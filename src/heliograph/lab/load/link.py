@@ -8,7 +8,7 @@ import ssl
 import sys
 from itertools import count
 
-from heliograph.common.network_errors import sentence
+from heliograph.common.network_errors import network_error_text
 from heliograph.lab.errors import ClientFailed
 from heliograph.lab.load.plan import Address
 
@@ -81,7 +81,7 @@ class Link:
                 self._poll(WRITE)
                 return False
             except OSError as failure:
-                raise ClientFailed(f"no TLS: {sentence(failure, 'the broker')}") from None
+                raise ClientFailed(f"no TLS: {network_error_text(failure, 'the broker')}") from None
         self._poll(READ)
         self.up = self._opened()
         return self.up
@@ -116,7 +116,7 @@ class Link:
         except (BlockingIOError, ssl.SSLWantReadError):
             return 0
         except OSError as failure:
-            raise ClientFailed(f"the connection broke: {sentence(failure, 'the broker')}") from None
+            raise ClientFailed(f"the connection broke: {network_error_text(failure, 'the broker')}") from None
         if not got:
             raise ClientFailed("the broker closed the connection")
         return got
@@ -173,7 +173,7 @@ class Link:
         except ConnectionError:
             pass  # gone, too
         except OSError as failure:
-            raise ClientFailed(f"the connection did not end: {sentence(failure, 'the broker')}") from None
+            raise ClientFailed(f"the connection did not end: {network_error_text(failure, 'the broker')}") from None
         finally:
             self._reset()
 
@@ -211,5 +211,5 @@ def _dial(address: Address, tls: ssl.SSLContext | None) -> socket.socket:
         plain.close()
         where = f"{address.host}:{address.port}"
         raise ClientFailed(
-            f"cannot connect to {address.host} port {address.port}: {sentence(failure, where)}"
+            f"cannot connect to {address.host} port {address.port}: {network_error_text(failure, where)}"
         ) from None

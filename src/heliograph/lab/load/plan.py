@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, Self, get_args
 
-from heliograph.common.suggestions import closest
+from heliograph.common.suggestions import closest_name
 from heliograph.lab.errors import InvalidLoad
 
 Role = Literal["publish", "consume", "both", "request", "respond", "connect"]
@@ -270,5 +270,5 @@ def _check_names(kind: type, values: Mapping[str, Any], where: str) -> None:
 
 
 def _suggest(name: str, known: tuple[str, ...]) -> str:
-    near = closest(name, known)
+    near = closest_name(name, known)
     return f"did you mean {near!r}?" if near else "expected one of: " + ", ".join(known)

@@ -120,7 +120,7 @@ class Broker:
         """End it by this signal, and whatever it has started and left behind."""
         children = [] if self._process.poll() is not None else psutil.Process(self.pid).children(recursive=True)
         self._process.send_signal(last)
-        process_end.end(self._process, patience, ask=False)
+        process_end.end_process(self._process, patience, ask=False)
         for child in children:
             with suppress(psutil.NoSuchProcess):
                 child.kill()

@@ -7,7 +7,7 @@ from http.client import HTTPConnection, HTTPException, HTTPMessage, HTTPResponse
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
-from heliograph.common.network_errors import sentence
+from heliograph.common.network_errors import network_error_text
 from heliograph.common.ports import PAGES_URL
 from heliograph.errors import InvalidInput, Problem
 from heliograph.log.buffer_pool import BufferPool
@@ -51,7 +51,9 @@ def request_page(server: str, path: str, method: str = "GET", body: str | None =
         answer = connection.getresponse()
         return decode_page(answer.status, answer.read())
     except (OSError, HTTPException) as error:
-        raise ServerUnreachable(f"{server}: the server cannot be reached: {sentence(error, server)}") from None
+        raise ServerUnreachable(
+            f"{server}: the server cannot be reached: {network_error_text(error, server)}"
+        ) from None
     finally:
         connection.close()
 
@@ -250,7 +252,7 @@ class RemoteStreamReader(StreamSource):
 
     def _unreachable(self, error: Exception) -> ServerUnreachable:
         self.close()
-        return ServerUnreachable(f"{self._url}: the server cannot be reached: {sentence(error, self._url)}")
+        return ServerUnreachable(f"{self._url}: the server cannot be reached: {network_error_text(error, self._url)}")
 
     def _ask(self, path: str) -> HTTPResponse:
         try:

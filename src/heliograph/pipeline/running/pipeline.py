@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from heliograph.common.ports import PAGES_URL
-from heliograph.common.suggestions import closest
+from heliograph.common.suggestions import closest_name
 from heliograph.errors import Problem
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
@@ -76,7 +76,7 @@ class Pipeline:
             found.append(f"expected a flow or a job, found {'both' if self.flow else 'neither'}")
         kind, _, rest = self.source.partition(":")
         if kind not in _SOURCES or not rest:
-            close = closest(kind, _SOURCES)
+            close = closest_name(kind, _SOURCES)
             hint = f" (did you mean {close}:{rest or 'NAME'}?)" if close and kind not in _SOURCES else ""
             found.append(f"expected stream:NAME or topic:FILTER as source, found {self.source!r}{hint}")
         if self.job:

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from heliograph.common.suggestions import closest
+from heliograph.common.suggestions import closest_name
 from heliograph.errors import Problem
 from heliograph.pipeline.scoring.figures import FINAL
 from heliograph.pipeline.scoring.ledger import SCORES
@@ -57,5 +57,5 @@ def _only(figures: pa.Table, column: str, value: str, what: str) -> pa.Table:
 
 
 def _suggestion(name: str, known: Iterable[str]) -> str:
-    near = closest(name, sorted(known))
+    near = closest_name(name, sorted(known))
     return f"; did you mean {near!r}?" if near else ""

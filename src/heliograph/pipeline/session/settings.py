@@ -4,7 +4,7 @@ import socket
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from heliograph.common.network_errors import sentence
+from heliograph.common.network_errors import network_error_text
 from heliograph.errors import Problem
 from heliograph.pipeline.session.machine import Machine
 
@@ -97,7 +97,7 @@ def _check_reachable(master: str) -> None:
         try:
             socket.create_connection((host, int(port)), timeout=5).close()
         except OSError as error:
-            reasons.append(f"{address}: {sentence(error, address)}")
+            reasons.append(f"{address}: {network_error_text(error, address)}")
         else:
             return
     raise Problem(f"no Spark master answers at {master} ({'; '.join(reasons)})")

@@ -8,7 +8,7 @@ from http.client import HTTPException
 from urllib.parse import urlsplit
 
 from heliograph.client import Connection, ConnectionLost, MessagingProblem, Producer, Session, connect
-from heliograph.common.network_errors import sentence
+from heliograph.common.network_errors import network_error_text
 from heliograph.errors import Problem
 from heliograph.pipeline.sink.options import SinkOptions
 
@@ -89,6 +89,6 @@ def _listeners(server: str) -> list[dict[str, object]]:
     except urllib.error.HTTPError as error:
         raise Problem(f"cannot ask the server where it listens ({page}): {error}") from None
     except (OSError, HTTPException) as error:  # the server is away, as if its AMQP listener had not answered
-        raise ConnectionLost(f"cannot ask the server where it listens: {sentence(error, page)}") from None
+        raise ConnectionLost(f"cannot ask the server where it listens: {network_error_text(error, page)}") from None
     except ValueError as error:
         raise Problem(f"{page}: expected the listeners of a server, found something else: {error}") from None

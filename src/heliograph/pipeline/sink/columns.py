@@ -36,7 +36,7 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from heliograph.common.suggestions import closest
+from heliograph.common.suggestions import closest_name
 from heliograph.errors import Problem
 from heliograph.pipeline.sink.options import SinkOptions
 
@@ -116,7 +116,7 @@ def _check_type(name: str, found: DataType) -> None:
 
 
 def _unknown(name: str) -> str:
-    close = closest(name, KNOWN)
+    close = closest_name(name, KNOWN)
     hint = f"; did you mean {close}?" if close else ""
     return (
         f'unknown column "{name}"; columns of a message are: {", ".join(KNOWN)}{hint} '

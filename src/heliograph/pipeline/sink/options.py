@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from heliograph.common.ports import PAGES_URL
-from heliograph.common.suggestions import closest
+from heliograph.common.suggestions import closest_name
 from heliograph.errors import Problem
 
 LONGEST_JOB = 36
@@ -66,7 +66,7 @@ def sink_options(given: Mapping[str, str], *, streaming: bool) -> SinkOptions:
 
 
 def _unknown(name: str) -> str:
-    close = closest(name, KNOWN)
+    close = closest_name(name, KNOWN)
     hint = f"; did you mean {close}?" if close else ""
     return f'unknown option "{name}" for writing to heliograph; options are: {", ".join(KNOWN)}{hint}'
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from heliograph.common.ports import PAGES_URL
-from heliograph.common.suggestions import closest
+from heliograph.common.suggestions import closest_name
 from heliograph.errors import Problem
 from heliograph.pipeline.source.positions import EARLIEST, LATEST, Position, position_of
 
@@ -93,7 +93,7 @@ def _named(options: Mapping[str, str], streaming: bool | None) -> dict[str, str]
 def _suggestion(key: str) -> str:
     if key.lower() == "path":
         return ', which is what load("...") means: expected load() without a path, and option "stream"'
-    near = closest(key, _BY_LOWER.values())
+    near = closest_name(key, _BY_LOWER.values())
     return f', did you mean "{near}"?' if near else ""
 
 

@@ -17,7 +17,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from heliograph.common.suggestions import closest
+from heliograph.common.suggestions import closest_name
 from heliograph.errors import Problem
 
 _TEXT = StringType()
@@ -67,7 +67,7 @@ def check_columns(wanted: StructType, there: Mapping[str, DataType]) -> None:
     for field in wanted.fields:
         kind = there.get(field.name)
         if kind is None:
-            near = closest(field.name, there)
+            near = closest_name(field.name, there)
             suggestion = f', did you mean "{near}"?' if near else ""
             raise Problem(f'unknown column "{field.name}"{suggestion}; columns are: {", ".join(there)}')
         if kind.simpleString() != field.dataType.simpleString():

@@ -7,7 +7,7 @@ import time
 from contextlib import suppress
 from typing import TypeVar
 
-from heliograph.common.network_errors import file_reason, sentence
+from heliograph.common.network_errors import certificate_file_error, network_error_text
 from heliograph.errors import Problem
 from heliograph.mqtt import Connect, Properties, Reason, SubAck, Subscription
 from heliograph.mqtt.client import ClientSession, Connected, Disconnected, Event, Failed, Refused
@@ -125,7 +125,7 @@ class Broker:
 
     def _lost(self, error: OSError) -> Lost:
         server = self._options.server
-        return Lost(f"the connection to {server} was lost: {sentence(error, server)}")
+        return Lost(f"the connection to {server} was lost: {network_error_text(error, server)}")
 
     def _can_be_read(self, timeout: float) -> bool:
         if isinstance(self._socket, ssl.SSLSocket) and self._socket.pending():
@@ -163,7 +163,7 @@ def _open(options: SpoolOptions) -> socket.socket:
         plain = socket.create_connection((options.host, options.port), _TIMEOUT)
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     except OSError as error:
-        raise Lost(f"cannot connect to {options.server}: {sentence(error, options.server)}") from None
+        raise Lost(f"cannot connect to {options.server}: {network_error_text(error, options.server)}") from None
     if context is None:
         return plain
     try:
@@ -173,7 +173,7 @@ def _open(options: SpoolOptions) -> socket.socket:
         raise Problem(f"the certificate of {options.server} is not accepted: {error.verify_message}") from None
     except OSError as error:
         plain.close()
-        raise Lost(f"no TLS connection to {options.server}: {sentence(error, options.server)}") from None
+        raise Lost(f"no TLS connection to {options.server}: {network_error_text(error, options.server)}") from None
 
 
 def _context(options: SpoolOptions) -> ssl.SSLContext:
@@ -182,7 +182,6 @@ def _context(options: SpoolOptions) -> ssl.SSLContext:
         if options.cert:
             context.load_cert_chain(options.cert, options.key or None)
     except (OSError, ssl.SSLError) as error:
-        raise Problem(
-            f"cannot use the certificate files {options.ca} {options.cert} {options.key}: {file_reason(error)}"
-        ) from None
+        files = f"{options.ca} {options.cert} {options.key}"
+        raise Problem(f"cannot use the certificate files {files}: {certificate_file_error(error)}") from None
     return context

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from heliograph.common.suggestions import closest
+from heliograph.common.suggestions import closest_name
 from heliograph.errors import Problem
 from heliograph.mqtt import ProtocolError, check_topic_filter
 
@@ -100,6 +100,6 @@ def _number(name: str, text: str, least: int, most: int) -> int:
 def _unknown(name: str) -> str:
     if name.lower() == "path":
         return 'expected load() without a path, and the option "spool" for the directory'
-    near = closest(name, _NAMES)
+    near = closest_name(name, _NAMES)
     hint = f', did you mean "{near}"?' if near else ""
     return f'unknown option "{name}"{hint}; options are: {", ".join(_NAMES)}'

@@ -45,7 +45,7 @@ class Credentials:
         self._next_turn: asyncio.TimerHandle | None = None
 
     def reload(self, config: Config) -> None:
-        """Use the password file as it is now; a Problem leaves the old one in force."""
+        """Use the password file as it is now; PasswordFileError leaves the old one in force."""
         self.checker.reload(config.access.password_file)
         self.has_passwords = config.access.password_file is not None
 

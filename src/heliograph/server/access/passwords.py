@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 from heliograph.common.bounded_dict import BoundedDict
-from heliograph.errors import Problem
+from heliograph.server.errors import PasswordFileError, PasswordFileUnusable
 
 SALT_BYTES = 16
 HASH_BYTES = 32
@@ -118,20 +118,20 @@ class PasswordFile:
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        """Read a file; a Problem names the file, and the line if one is bad, but never shows a hash."""
+        """Read a file; PasswordFileError names the file, and the line if one is bad, but never shows a hash."""
         file = cls(path)
         try:
             with path.open(encoding="utf-8") as lines:
                 file._lines = [line.removesuffix("\n") for line in lines]
         except OSError as error:
-            raise Problem(f"{path}: expected a readable password file: {error.strerror}") from None
+            raise PasswordFileUnusable(f"{path}: expected a readable password file: {error.strerror}") from None
         except UnicodeDecodeError:
-            raise Problem(f"{path}: expected a password file in UTF-8") from None
+            raise PasswordFileError(f"{path}: expected a password file in UTF-8") from None
         for number, line in enumerate(file._lines, 1):
             try:
                 file._read_line(line)
             except ValueError as error:
-                raise Problem(f"{path}:{number}: {error}") from None
+                raise PasswordFileError(f"{path}:{number}: {error}") from None
         return file
 
     def _read_line(self, line: str) -> None:
@@ -159,7 +159,7 @@ class PasswordFile:
     def set_password(self, name: str, password: bytes, cost: Cost = DEFAULT_COST) -> None:
         """Add a user or change the password of one."""
         if mistake := name_mistake(name):
-            raise Problem(mistake)
+            raise PasswordFileError(mistake)
         self._hashes[name] = PasswordHash.of(password, cost)
         line = f"{name}:{self._hashes[name]}"
         if name in map(_name_on, self._lines):
@@ -168,9 +168,9 @@ class PasswordFile:
             self._lines.append(line)
 
     def remove(self, name: str) -> None:
-        """Take a user out; a Problem if there is no such user."""
+        """Take a user out; PasswordFileError if there is no such user."""
         if name not in self._hashes:
-            raise Problem(f"{self._path}: expected a user of this file, found {name}")
+            raise PasswordFileError(f"{self._path}: expected a user of this file, found {name}")
         del self._hashes[name]
         self._lines = [line for line in self._lines if _name_on(line) != name]
 
@@ -195,7 +195,7 @@ class PasswordFile:
                 Path(name).unlink()
                 raise
         except OSError as error:
-            raise Problem(f"{self._path}: cannot write the password file: {error.strerror}") from None
+            raise PasswordFileUnusable(f"{self._path}: cannot write the password file: {error.strerror}") from None
 
 
 def _name_on(line: str) -> str | None:
@@ -237,7 +237,7 @@ class PasswordChecker:
         self.reload(path)
 
     def reload(self, path: Path | None) -> None:
-        """Read the file again, or another, and forget past answers; after a Problem the old one stays in force."""
+        """Read the file again, or another, and forget past answers; after PasswordFileError the old one is in force."""
         file = PasswordFile.load(path) if path else None
         self._in_force = _InForce(file, BoundedDict(self._memo_size), BoundedDict(WRONG_MEMO_SIZE))
 

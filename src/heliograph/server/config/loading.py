@@ -6,9 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 from heliograph.broker import DEAD_LETTER_QUEUE, Limits, StreamOptions
-from heliograph.errors import Problem
-from heliograph.objects import About, Effect, TableReader, parse
-from heliograph.objects.differences import differences
+from heliograph.objects import About, Effect, TableReader, differences, parse_toml_file
 from heliograph.server.config import rules
 from heliograph.server.config.schema import (
     AccessConfig,
@@ -25,6 +23,7 @@ from heliograph.server.config.schema import (
     StorageConfig,
     SysTopicsConfig,
 )
+from heliograph.server.errors import ConfigurationError
 
 T = TypeVar("T")
 
@@ -102,14 +101,14 @@ class Config:
     source: Path | None = field(default=None, compare=False)
     """The file that this came from."""
     warnings: tuple[str, ...] = field(default=(), compare=False)
-    """What is allowed but deserves a second look, one sentence each."""
+    """What is allowed but deserves a second look, one network_error_text each."""
 
 
 def load(path: Path | None) -> Config:
-    """Read and check a configuration file; None gives the defaults. A Problem names every mistake, one per line."""
+    """Read and check a configuration file; None gives the defaults. ConfigurationError has a line for each mistake."""
     if path is None:
         return Config(storage=StorageConfig(directory=str(Path(StorageConfig().directory).absolute())))
-    tables = parse(path)
+    tables = parse_toml_file(path)
     reader = TableReader(path.absolute().parent)
     found = reader.values(Config, tables)
     if "listeners" in found:
@@ -123,7 +122,7 @@ def load(path: Path | None) -> Config:
         found["pipelines"] = tuple(one and _settled_pipeline(path, one) for one in pipelines)
     mistakes = [f"{key}: {mistake}" for key, mistake in reader.mistakes] + list(_broken_rules(found))
     if mistakes:
-        raise Problem("\n".join(f"{path}: {mistake}" for mistake in mistakes))
+        raise ConfigurationError("\n".join(f"{path}: {mistake}" for mistake in mistakes))
     config = Config(**found, source=path)
     return replace(config, warnings=tuple(rules.http_warnings(config.http)))
 
@@ -220,14 +219,14 @@ def _listener_mistakes(listeners: Mapping[str, ListenerConfig], access: AccessCo
 
 
 def of_queue_manager(config: Config, name: str) -> Config:
-    """The configuration of the process that is this queue manager; a Problem if there is none of the name.
+    """The configuration of the process that is this queue manager; ConfigurationError if there is none of the name.
 
     It has what is its own, and for the rest what the whole server has.
     """
     manager = next((one for one in config.queue_managers if one.name == name), None)
     if manager is None:
         known = ", ".join(one.name for one in config.queue_managers) or "none"
-        raise Problem(f"expected the name of a queue manager ({known} in the configuration), found {name}")
+        raise ConfigurationError(f"expected the name of a queue manager ({known} in the configuration), found {name}")
     return replace(
         config,
         server=replace(config.server, name=name, failover=()),  # other servers have queue managers of their own

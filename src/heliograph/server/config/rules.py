@@ -14,7 +14,6 @@ from heliograph.broker import (
     filter_mistake,
     plain_name_mistake,
 )
-from heliograph.errors import Problem
 from heliograph.objects import value_text
 from heliograph.server.config.schema import (
     AccessConfig,
@@ -26,20 +25,21 @@ from heliograph.server.config.schema import (
     QueueConfig,
     QueueManagerConfig,
 )
+from heliograph.server.errors import ConfigurationError
 from heliograph.server.hosts import EVERY_INTERFACE, address_text, is_host, is_loopback, is_origin
 
 _PORTS = {"amqp": 5672, "amqps": 5671}
 
 
 def elsewhere(url: str) -> Elsewhere:
-    """The server that a URL names; a Problem if it names none."""
+    """The server that a URL names; ConfigurationError if it names none."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
     except ValueError:
         host = port = None
     if not host or parts.scheme not in _PORTS or parts.path.strip("/") or parts.username is not None:
-        raise Problem(f"expected amqp://HOST:PORT or amqps://HOST:PORT, found {value_text(url)}")
+        raise ConfigurationError(f"expected amqp://HOST:PORT or amqps://HOST:PORT, found {value_text(url)}")
     return Elsewhere(host, _PORTS[parts.scheme] if port is None else port, parts.scheme)
 
 
@@ -48,7 +48,7 @@ def failover_mistakes(urls: Sequence[str]) -> Iterator[str]:
     for number, url in enumerate(urls, 1):
         try:
             elsewhere(url)
-        except Problem as problem:
+        except ConfigurationError as problem:
             yield f"server.failover[{number}]: {problem}"
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from heliograph import __version__
 from heliograph.broker import AmqpHost, Broker, Buffer, ShareGroup, Spool, Steps, Subscription, figures_of_queue
+from heliograph.server.errors import Unavailable
 from heliograph.server.http.metrics import (
     CONTENT_TYPE,
     Metric,
@@ -21,7 +22,7 @@ from heliograph.server.http.metrics import (
     queue_metrics,
     work_metrics,
 )
-from heliograph.server.http.server import Page, Unavailable
+from heliograph.server.http.server import Page
 from heliograph.server.watchdog import Watchdog
 
 

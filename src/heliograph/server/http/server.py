@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 import h11
 
 from heliograph.log.streams import BodyPiece, FilePart
+from heliograph.server.errors import Unavailable
 from heliograph.server.logs import RepeatedWarnings
 from heliograph.server.network.accepting import Acceptor, tcp_sockets
 from heliograph.server.network.closing import LINGER, MOST_BYTES
@@ -29,10 +30,6 @@ warnings = RepeatedWarnings(log)
 
 Page = Callable[[], tuple[str, bytes] | Awaitable[tuple[str, bytes]]]
 """Makes a page when it is asked for: its content type and its bytes. One that takes long is made bit by bit."""
-
-
-class Unavailable(Exception):
-    """The service cannot do its job at present: why."""
 
 
 IDLE_TIMEOUT = 10.0

@@ -9,9 +9,9 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote
 
 from heliograph.broker import Broker, Store, StreamConflict, StreamKept, StreamOptions, TooManyStreams, filter_mistake
-from heliograph.errors import Problem
+from heliograph.errors import Problem, StorageError
 from heliograph.log.streams import unknown_stream
-from heliograph.objects import InvalidObject, read, shown
+from heliograph.objects import InvalidObject, read_object, shown_value
 from heliograph.server.http.server import Answer, refusal
 from heliograph.server.http.stream_pages import StreamPages
 
@@ -50,8 +50,8 @@ class StreamMaking:
             is_new = await self._make(_options(name, body, self._broker.limits.topic_levels))
         except Exception as error:
             return self._refusal(error)
-        shown = await self._pages(path, "")
-        return replace(shown, status=HTTPStatus.CREATED) if is_new else shown
+        shown_value = await self._pages(path, "")
+        return replace(shown_value, status=HTTPStatus.CREATED) if is_new else shown_value
 
     async def delete(self, path: str, query: str, _body: bytes) -> Answer:
         """Delete a stream, and answer when it is gone for good and readers do not find it any more."""
@@ -103,7 +103,7 @@ class StreamMaking:
         if name not in store.streams.by_name:
             raise _Refused(HTTPStatus.NOT_FOUND, str(unknown_stream(store.ledger.log.directory, name)))
         if store.trouble:
-            raise Problem(store.trouble)
+            raise StorageError(store.trouble)
         stream, messages = store.delete_stream(name, purge=purge)
         self._broker.feed_no_more(stream)
         await self._when_safe(lambda: store.streams.forget_index(stream))
@@ -138,7 +138,7 @@ def _purge(query: str) -> bool:
     asked = dict(parse_qsl(query, keep_blank_values=True))
     purge = asked.pop("purge", "false")
     if asked or purge not in {"true", "false"}:
-        raise _bad(f"expected purge=true or purge=false, found {shown(query)}")
+        raise _bad(f"expected purge=true or purge=false, found {shown_value(query)}")
     return purge == "true"
 
 
@@ -150,9 +150,9 @@ def _options(name: str, body: bytes, most_levels: int) -> StreamOptions:
     if not isinstance(asked, dict):
         raise _bad(f'expected an object, as in {{"filter": "plant/#"}}, found {json.dumps(asked)[:100]}')
     if asked.setdefault("name", name) != name:
-        raise _bad(f"name: expected {shown(name)}, as in the path, found {shown(asked['name'])}")
+        raise _bad(f"name: expected {shown_value(name)}, as in the path, found {shown_value(asked['name'])}")
     try:
-        options = read(StreamOptions, asked)
+        options = read_object(StreamOptions, asked)
     except InvalidObject as invalid:
         raise _bad("; ".join(f"{key}: {mistake}" for key, mistake in invalid.mistakes)) from None
     if mistake := filter_mistake(options.filter, most_levels):

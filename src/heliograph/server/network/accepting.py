@@ -15,8 +15,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Protocol
 
-from heliograph.common.network_errors import sentence
-from heliograph.errors import Problem
+from heliograph.common.network_errors import network_error_text
+from heliograph.server.errors import CannotListen
 from heliograph.server.hosts import bind_host
 from heliograph.server.logs import RepeatedWarnings
 
@@ -128,10 +128,12 @@ class Acceptor:
 _KEY = {errno.EADDRINUSE: "port", errno.EACCES: "port", errno.EADDRNOTAVAIL: "host"}
 
 
-def cannot_listen(what: str, table: str, address: str, error: OSError) -> Problem:
+def cannot_listen(what: str, table: str, address: str, error: OSError) -> CannotListen:
     """Why a socket cannot be had, and which key of which table of the configuration would help."""
     key = "path" if "/" in address else _KEY.get(error.errno or 0, "host")
-    return Problem(f"{what}: cannot listen: {sentence(error, address)}; set {key} in {table} to another one")
+    return CannotListen(
+        f"{what}: cannot listen: {network_error_text(error, address)}; set {key} in {table} to another one"
+    )
 
 
 async def tcp_sockets(host: str, port: int) -> list[ListeningSocket]:

@@ -4,9 +4,9 @@ import ssl
 from collections.abc import Mapping
 from typing import Any
 
-from heliograph.common.network_errors import file_reason
-from heliograph.errors import Problem
+from heliograph.common.network_errors import certificate_file_error
 from heliograph.server.config.schema import ClientCertificates, ListenerConfig, ListenerKind, TlsVersion
+from heliograph.server.errors import CertificateError
 
 _VERSION = {TlsVersion.V1_2: ssl.TLSVersion.TLSv1_2, TlsVersion.V1_3: ssl.TLSVersion.TLSv1_3}
 _VERIFY = {
@@ -19,7 +19,7 @@ _ALPN = {ListenerKind.TLS: ["mqtt"], ListenerKind.WSS: ["http/1.1"]}
 
 
 def tls_context(listener: ListenerConfig) -> ssl.SSLContext:
-    """The context for a tls or wss listener; a Problem names the file that cannot be used."""
+    """The context for a tls or wss listener; CertificateError names the file that cannot be used."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.options |= ssl.OP_NO_RENEGOTIATION  # nobody needs it, and each one costs the server a handshake
     context.set_alpn_protocols(_ALPN[listener.kind])
@@ -30,8 +30,8 @@ def tls_context(listener: ListenerConfig) -> ssl.SSLContext:
 def reload(context: ssl.SSLContext, listener: ListenerConfig) -> None:
     """Make a living context use the listener's files as they are now: new handshakes do, connections live on.
 
-    After a Problem the context is what it was. Authorities that left `client_ca` stay trusted until a restart: a
-    context can learn of new ones, but not forget.
+    After a CertificateError the context is what it was. Authorities that left `client_ca` stay trusted until a restart:
+    a context can learn of new ones, but not forget.
     """
     tls_context(listener)  # a scratch one, to find what is broken before the living one is touched
     _apply(context, listener)
@@ -47,15 +47,17 @@ def _apply(context: ssl.SSLContext, listener: ListenerConfig) -> None:
 
 def _load_certificate(context: ssl.SSLContext, listener: ListenerConfig) -> None:
     def no_passphrase() -> str:
-        raise Problem(f"{listener.key}: expected a private key without a passphrase, which a server cannot ask for")
+        raise CertificateError(
+            f"{listener.key}: expected a private key without a passphrase, which a server cannot ask for"
+        )
 
     assert listener.cert
     try:
         context.load_cert_chain(listener.cert, listener.key, no_passphrase)
     except OSError as error:  # ssl.SSLError is one
-        raise Problem(
+        raise CertificateError(
             f"{listener.name}: expected a certificate in {listener.cert} and its private key in {listener.key}, "
-            f"both in PEM form: {file_reason(error)}"
+            f"both in PEM form: {certificate_file_error(error)}"
         ) from None
 
 
@@ -63,9 +65,9 @@ def _load_authorities(context: ssl.SSLContext, listener: ListenerConfig) -> None
     try:
         context.load_verify_locations(listener.client_ca)
     except OSError as error:
-        raise Problem(
+        raise CertificateError(
             f"{listener.name}: expected certificates of authorities in {listener.client_ca}, in PEM form: "
-            f"{file_reason(error)}"
+            f"{certificate_file_error(error)}"
         ) from None
 
 

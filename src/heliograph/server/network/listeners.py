@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 from heliograph.broker import Authenticator
-from heliograph.common.network_errors import sentence
+from heliograph.common.network_errors import network_error_text
 from heliograph.server.access.authentication import CertificateAuthenticator, Credentials, ListenerAuthenticator
 from heliograph.server.config.schema import ListenerConfig, ListenerKind, ListenerProtocol
 from heliograph.server.hosts import address_text, is_listed, is_own_host, is_own_origin
@@ -47,7 +47,7 @@ class Listener:
         self._acceptors: list[Acceptor] = []
 
     async def start(self) -> None:
-        """Listen; a Problem tells what is in the way."""
+        """Listen; CannotListen says why not."""
         config = self.config
         try:
             if config.kind is ListenerKind.UNIX:
@@ -95,7 +95,7 @@ class Listener:
         """There will be no conversation: because of TLS, of the network, or for want of time."""
         peer = outlet.peer()
         warnings.warning(
-            "handshake", "client refused", listener=self.config.name, peer=peer, detail=sentence(why, peer)
+            "handshake", "client refused", listener=self.config.name, peer=peer, detail=network_error_text(why, peer)
         )
 
     def _may_open(self, origin: str, host: str) -> bool:
@@ -142,12 +142,12 @@ class Listener:
         return self.config.protocol is ListenerProtocol.MQTT and self.config.kind is ListenerKind.TCP
 
     def check(self, config: ListenerConfig) -> None:
-        """A Problem if the files that these rules name cannot be used."""
+        """CertificateError if the files that these rules name cannot be used."""
         if config.encrypted:
             certificates.tls_context(config)
 
     def reload(self, config: ListenerConfig) -> None:
-        """Use new rules for the same address, and the certificate as it is now; a Problem leaves the old in force."""
+        """Use new rules for the same address, and the certificate as it is now; CertificateError changes nothing."""
         if self._context is not None:
             certificates.reload(self._context, config)
         self.config = config

@@ -3,7 +3,9 @@
 import pytest
 
 from flow.formats.modelled import Modelled
+from heliograph.errors import Problem
 from heliograph.flow.errors import ModelProblem
+from heliograph.flow.formats.tds.tds_plan import characters
 
 
 @pytest.mark.parametrize(
@@ -35,3 +37,23 @@ formats:
 messages:
   M: {{sequence: [{{name: A, type: string}}, {{name: B, type: string}}]}}
 """).read(b"")
+
+
+class TestMnemonics:
+    @pytest.mark.parametrize(
+        ("text", "meant"),
+        [
+            ("<CR><LF>", "\r\n"),
+            ("a<LT>b<GT>", "a<b>"),
+            ("<U+20AC>", "€"),
+            ("<HT>", "\t"),
+            ("<b", "<b"),
+            ("<NUL>", "\0"),
+        ],
+    )
+    def test_stand_for_characters(self, text: str, meant: str) -> None:
+        assert characters(text) == meant
+
+    def test_that_nobody_knows_are_a_problem(self) -> None:
+        with pytest.raises(Problem, match="unknown character <XYZ>"):
+            characters("<XYZ>")

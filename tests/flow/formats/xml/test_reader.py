@@ -12,7 +12,7 @@ from heliograph.flow.formats.xml.builder import Builder
 from heliograph.flow.formats.xml.dialect import Dialect
 from heliograph.flow.formats.xml.expat_reader import decode, read_with_expat
 from heliograph.flow.language import dump
-from heliograph.flow.language.values.text import character, schema_text
+from heliograph.flow.language.values.types import character, schema_text
 from heliograph.flow.tree import Element, Part, Text
 
 FORMATS = st.sampled_from([XML, XMLNS, XMLNSC])

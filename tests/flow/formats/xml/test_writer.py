@@ -7,7 +7,7 @@ import pytest
 
 from flow.formats.xml.documents import CATALOGUE, part
 from heliograph.flow.errors import FormatProblem
-from heliograph.flow.language.values.zone import GmtTimestamp
+from heliograph.flow.language.values.times import GmtTimestamp
 from heliograph.flow.tree import Element, Text
 from heliograph.flow.tree.element_types import NAME, Xmlnsc
 

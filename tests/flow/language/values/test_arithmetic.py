@@ -11,13 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heliograph.flow.errors import DIVIDE_BY_ZERO, INCOMPATIBLE_TYPES, OVERFLOW, ExpressionError
-from heliograph.flow.language.values.arithmetic import add, concatenate, divide, multiply, negate, subtract
+from heliograph.flow.language.values.arithmetic import add, concatenate, difference, divide, multiply, negate, subtract
 from heliograph.flow.language.values.bits import Bits
-from heliograph.flow.language.values.datetime_arithmetic import difference
-from heliograph.flow.language.values.intervals import Interval, Qualifier
 from heliograph.flow.language.values.literals import MAX_INTEGER, MIN_INTEGER, to_interval
+from heliograph.flow.language.values.times import GmtTime, GmtTimestamp, Interval, Qualifier
 from heliograph.flow.language.values.types import Type, type_of
-from heliograph.flow.language.values.zone import GmtTime, GmtTimestamp
 
 SAMPLES: dict[Type, Any] = {
     Type.BOOLEAN: True,

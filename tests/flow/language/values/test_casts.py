@@ -14,9 +14,8 @@ from heliograph.flow.errors import ConversionError
 from heliograph.flow.language.values.bits import Bits
 from heliograph.flow.language.values.casts import cast
 from heliograph.flow.language.values.conversions import convert
-from heliograph.flow.language.values.intervals import Interval, Qualifier
+from heliograph.flow.language.values.times import GmtTime, GmtTimestamp, Interval, Qualifier
 from heliograph.flow.language.values.types import Type, type_of
-from heliograph.flow.language.values.zone import GmtTime, GmtTimestamp
 
 NOW = datetime(2026, 11, 16, 7, 8, 9, tzinfo=UTC)
 INTEGER_BYTES = bytes(7) + b"\5"

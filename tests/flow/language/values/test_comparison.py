@@ -28,8 +28,7 @@ from heliograph.flow.language.values.comparison import (
     like,
     not_equal,
 )
-from heliograph.flow.language.values.intervals import Interval, Qualifier
-from heliograph.flow.language.values.zone import GmtTime, GmtTimestamp
+from heliograph.flow.language.values.times import GmtTime, GmtTimestamp, Interval, Qualifier
 
 NAN, INF = float("nan"), float("inf")
 

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from heliograph.flow.errors import ExpressionError
 from heliograph.flow.language.values.functions import CURRENT, EXTRACT_FIELDS, extract
-from heliograph.flow.language.values.intervals import Interval, Qualifier
 from heliograph.flow.language.values.literals import to_interval
-from heliograph.flow.language.values.zone import GmtTime, GmtTimestamp
+from heliograph.flow.language.values.times import GmtTime, GmtTimestamp, Interval, Qualifier
 
 NOW = datetime(2026, 7, 1, 23, 30, 15, 500000, tzinfo=UTC)
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from heliograph.flow.errors import ConversionError, ExpressionError
 from heliograph.flow.language.values.datetime_patterns import read, write
+from heliograph.flow.language.values.times import GmtTime, GmtTimestamp
 from heliograph.flow.language.values.types import Type, type_of
-from heliograph.flow.language.values.zone import GmtTime, GmtTimestamp
 
 MOMENT = datetime(2006, 10, 7, 15, 6, 9, 56078)  # a Saturday
 

@@ -28,7 +28,7 @@ from heliograph.broker.queues.selectors.expressions import (
 )
 from heliograph.broker.queues.selectors.parsing import parse
 from heliograph.common.bounded_dict import BoundedDict
-from heliograph.common.like_pattern import matcher
+from heliograph.common.like_pattern import like_matcher
 from heliograph.mapping import AMQP_FIELD_PREFIX, PRIORITY_PROPERTY, USER_ID_PROPERTY, field_name
 
 
@@ -128,7 +128,7 @@ class Code:
             case Like(operand, pattern, escape):
                 local = self._local(operand)
                 is_text = f"{local}.__class__ is str and len({local}) <= {arithmetic.LONGEST_TEXT}"
-                return f"({is_text} and {self._constant(matcher(pattern, escape))}({local}) is {wanted})"
+                return f"({is_text} and {self._constant(like_matcher(pattern, escape))}({local}) is {wanted})"
             case Among(operand, values):
                 local, constant = self._local(operand), self._constant(frozenset(values))
                 return (

@@ -6,10 +6,9 @@ from decimal import Decimal
 from typing import Any, Protocol
 
 from heliograph.flow.errors import DatabaseError
-from heliograph.flow.language.esql.runtime.database_access import Rows
+from heliograph.flow.language.esql.runtime.evaluation import Rows
 from heliograph.flow.language.values.bits import Bits
-from heliograph.flow.language.values.intervals import Interval
-from heliograph.flow.language.values.zone import GmtTime, GmtTimestamp, time_to_local, to_local
+from heliograph.flow.language.values.times import GmtTime, GmtTimestamp, Interval, time_to_local, to_local
 
 NO_CONNECTION = "08001"
 NO_SUCH_SOURCE = "IM002"

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from heliograph.common import private_files
-from heliograph.common.suggestions import closest
+from heliograph.common.suggestions import closest_name
 from heliograph.errors import NotInstalled
 from heliograph.flow.engine.database import postgresql, sqlite
 from heliograph.flow.engine.database.connection import LOST, NO_CONNECTION, NO_SUCH_SOURCE, SPOILT, WARNING, Connection
 from heliograph.flow.errors import DatabaseError, InvalidFlow
-from heliograph.flow.language.esql.runtime.database_access import Rows
+from heliograph.flow.language.esql.runtime.evaluation import Rows
 
 if TYPE_CHECKING:
     from sqlalchemy import URL
@@ -70,7 +70,7 @@ class DataSources:
 
     def _find(self, name: str) -> "URL":
         if name not in self._sources:
-            close = closest(name, self.names())
+            close = closest_name(name, self.names())
             hint = f"; did you mean {close}?" if close else f"; there are {', '.join(self.names()) or 'none'}"
             raise DatabaseError(f"the flow has no data source {name}{hint}", NO_SUCH_SOURCE)
         if name not in self._urls:

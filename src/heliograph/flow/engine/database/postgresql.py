@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from heliograph.flow.engine.database.connection import SPOILT, for_postgresql, unsupported
 from heliograph.flow.errors import DatabaseError
-from heliograph.flow.language.esql.runtime.database_access import Rows
-from heliograph.flow.language.values.intervals import Interval, Qualifier
+from heliograph.flow.language.esql.runtime.evaluation import Rows
+from heliograph.flow.language.values.times import Interval, Qualifier
 
 if TYPE_CHECKING:
     import psycopg

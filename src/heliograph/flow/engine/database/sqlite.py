@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from heliograph.flow.engine.database.connection import WRONG_PARAMETERS, for_sqlite, unsupported
 from heliograph.flow.errors import DatabaseError
-from heliograph.flow.language.esql.runtime.database_access import Rows
+from heliograph.flow.language.esql.runtime.evaluation import Rows
 
 BUSY_SECONDS = 10
 """How long a statement waits for another connection that writes."""

@@ -12,8 +12,8 @@ from heliograph.flow.engine.nodes.tree_ownership import is_message_moved
 from heliograph.flow.engine.run import Assembly, Resources, Run, Target
 from heliograph.flow.errors import NodeError
 from heliograph.flow.language.esql.runtime.compiled_program import CompiledModule
-from heliograph.flow.language.esql.runtime.database_access import DatabaseAccess
 from heliograph.flow.language.esql.runtime.evaluation import (
+    DatabaseAccess,
     Evaluation,
     LogEntry,
     MessageRoot,

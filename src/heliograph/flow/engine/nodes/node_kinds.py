@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from heliograph.flow.engine.node import NodeKind
 from heliograph.flow.engine.nodes import (
     aggregate_nodes,
-    descriptor_nodes,
     esql_nodes,
     input_nodes,
     output_nodes,
@@ -28,7 +27,7 @@ _ALL = (
     esql_nodes.FILTER,
     esql_nodes.DATABASE,
     esql_nodes.MAPPING,
-    path_nodes.KIND,
+    path_nodes.FLOW_ORDER,
     path_nodes.TRY_CATCH,
     path_nodes.THROW,
     path_nodes.ROUTE_TO_LABEL,
@@ -37,7 +36,7 @@ _ALL = (
     aggregate_nodes.AGGREGATE_REQUEST,
     aggregate_nodes.AGGREGATE_REPLY,
     publication_node.KIND,
-    descriptor_nodes.KIND,
+    path_nodes.RESET_CONTENT_DESCRIPTOR,
     trace_node.KIND,
     python_nodes.KIND,
 )

@@ -14,7 +14,7 @@ from heliograph.flow.language.esql.checking.program_checking import check_expres
 from heliograph.flow.language.esql.compiling.program_compiling import FilterExpression, compile_filter_expression
 from heliograph.flow.language.esql.parsing.program_parsing import parse_expression
 from heliograph.flow.language.esql.runtime.evaluation import Evaluation
-from heliograph.flow.language.values.text import character
+from heliograph.flow.language.values.types import character
 from heliograph.flow.tree import Element
 
 

@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from heliograph.flow.formats.charsets import charset, named_charset
 from heliograph.flow.formats.model import Message, PhysicalFormat, Property, Source
 from heliograph.flow.formats.tds.generated_support import ErrorReports, Spot
-from heliograph.flow.formats.tds.tds_plan import plan
-from heliograph.flow.formats.tds.tds_properties import PROPERTIES
+from heliograph.flow.formats.tds.tds_plan import PROPERTIES, plan
 from heliograph.flow.formats.tds.tds_reading import generate_reader
 from heliograph.flow.formats.tds.tds_writing import generate_writer
 from heliograph.flow.tree import Text

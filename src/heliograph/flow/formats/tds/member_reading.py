@@ -9,10 +9,10 @@ from heliograph.flow.formats.tds.tds_plan import (
     GroupPlan,
     MessagePlan,
     Plan,
+    Separation,
     ends_at_delimiter,
     positional,
 )
-from heliograph.flow.formats.tds.tds_properties import Separation
 
 SAFE_DIGITS = 19
 """With fewer digits, an integer has at most 64 bits."""

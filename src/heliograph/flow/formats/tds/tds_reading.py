@@ -14,9 +14,9 @@ from heliograph.flow.formats.tds.tds_plan import (
     GroupPlan,
     MessagePlan,
     Plan,
+    Separation,
     fixed_length,
 )
-from heliograph.flow.formats.tds.tds_properties import Separation
 from heliograph.flow.formats.tds.tds_values import unpadded
 from heliograph.flow.tree import Element
 from heliograph.flow.tree.element_types import NAME, NAME_VALUE

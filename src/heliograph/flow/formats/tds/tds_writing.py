@@ -12,11 +12,11 @@ from heliograph.flow.formats.tds.tds_plan import (
     GroupPlan,
     MessagePlan,
     Plan,
+    Separation,
     ends_at_delimiter,
     fixed_length,
     positional,
 )
-from heliograph.flow.formats.tds.tds_properties import Separation
 from heliograph.flow.formats.tds.tds_values import padded
 from heliograph.flow.tree import Element
 

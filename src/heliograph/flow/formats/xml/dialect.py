@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 from xml.parsers import expat
 
-from heliograph.flow.language.values.text import character, schema_text
+from heliograph.flow.language.values.types import character, schema_text
 from heliograph.flow.tree.element_types import Xml, Xmlnsc
 
 # Looking for control characters in a document, which has none as a rule: all of it has to be looked at.

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from heliograph.common.suggestions import closest
+from heliograph.common.suggestions import closest_name
 from heliograph.flow.errors import EsqlMistake
 
 MOST_MISTAKES = 100
@@ -25,5 +25,5 @@ class Source:
 
 def suggestion(word: str, known: Collection[str]) -> str:
     """`; did you mean X?` if something known looks like the word, else nothing."""
-    near = closest(word, known, cutoff=0.7)
+    near = closest_name(word, known, cutoff=0.7)
     return f"; did you mean {near}?" if near else ""

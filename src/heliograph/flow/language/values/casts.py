@@ -17,11 +17,8 @@ from heliograph.flow.language.values import ccsid as character_sets
 from heliograph.flow.language.values import datetime_patterns, number_patterns
 from heliograph.flow.language.values.bits import Bits
 from heliograph.flow.language.values.conversions import convert, refuse, to_interval, units
-from heliograph.flow.language.values.intervals import Interval, Qualifier, of_units
-from heliograph.flow.language.values.operands import DIGITS, EXACT, fraction
-from heliograph.flow.language.values.text import character
-from heliograph.flow.language.values.types import Type, type_of
-from heliograph.flow.language.values.zone import GmtTime, GmtTimestamp, to_gmt, to_local
+from heliograph.flow.language.values.times import GmtTime, GmtTimestamp, Interval, Qualifier, of_units, to_gmt, to_local
+from heliograph.flow.language.values.types import DIGITS, EXACT, Type, character, fraction, type_of
 
 
 class _NoDefault:

@@ -17,14 +17,12 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
-from heliograph.common.like_pattern import matcher
+from heliograph.common.like_pattern import like_matcher
 from heliograph.flow.errors import BAD_ARGUMENT, INCOMPATIBLE_TYPES, ExpressionError
 from heliograph.flow.language.values.bits import Bits
-from heliograph.flow.language.values.intervals import Interval
 from heliograph.flow.language.values.literals import FROM_TEXT, to_interval
-from heliograph.flow.language.values.operands import refuse
-from heliograph.flow.language.values.types import type_of
-from heliograph.flow.language.values.zone import GmtTime, GmtTimestamp, time_to_local, to_local
+from heliograph.flow.language.values.times import GmtTime, GmtTimestamp, Interval, time_to_local, to_local
+from heliograph.flow.language.values.types import refuse, type_of
 
 
 def equal(left: Any, right: Any) -> bool | None:
@@ -124,7 +122,7 @@ def like(value: Any, pattern: Any, escape: Any = "\\") -> bool | None:
 def _like_matcher(pattern: str, escape: str) -> Callable[[str], bool]:
     if len(escape) != 1:
         raise ExpressionError(BAD_ARGUMENT, f"ESCAPE takes one character, not '{escape}'", (escape,))
-    return matcher(pattern, escape)
+    return like_matcher(pattern, escape)
 
 
 def is_null(value: Any) -> bool:

@@ -14,21 +14,23 @@ from typing import Any, NoReturn
 from heliograph.flow.errors import CAST_FAILED, ConversionError
 from heliograph.flow.language.values import literals
 from heliograph.flow.language.values.bits import Bits
-from heliograph.flow.language.values.intervals import MICROSECONDS, MONTHS, Interval, Qualifier, of_units
 from heliograph.flow.language.values.literals import MAX_INTEGER, MIN_INTEGER
-from heliograph.flow.language.values.operands import CONTEXT, fraction, from_float
-from heliograph.flow.language.values.text import character
-from heliograph.flow.language.values.types import Type, type_of
-from heliograph.flow.language.values.zone import (
+from heliograph.flow.language.values.times import (
+    MICROSECONDS,
+    MONTHS,
     GmtTime,
     GmtTimestamp,
+    Interval,
+    Qualifier,
     gmt_now,
     local_now,
+    of_units,
     time_to_gmt,
     time_to_local,
     to_gmt,
     to_local,
 )
+from heliograph.flow.language.values.types import CONTEXT, Type, character, fraction, from_float, type_of
 
 
 def convert(value: Any, target: Type, now: datetime | None = None) -> Any:

@@ -26,8 +26,8 @@ from heliograph.flow.language.values.datetime_symbols import (
     offset_minutes,
     offset_text,
 )
+from heliograph.flow.language.values.times import GmtTime, GmtTimestamp, offset, time_to_local, to_local
 from heliograph.flow.language.values.types import Type
-from heliograph.flow.language.values.zone import GmtTime, GmtTimestamp, offset, time_to_local, to_local
 
 # The letters I and T: whatever form of ISO 8601 a text has.
 #

@@ -24,13 +24,22 @@ from typing import Any
 
 from heliograph.flow.errors import BAD_ARGUMENT, ExpressionError
 from heliograph.flow.language.values import functions_numeric as numeric
-from heliograph.flow.language.values import functions_other as other
+from heliograph.flow.language.values import functions_text as other
 from heliograph.flow.language.values import functions_text as text
 from heliograph.flow.language.values.datetime_symbols import week_of_month
 from heliograph.flow.language.values.functions_numeric import of_float
-from heliograph.flow.language.values.intervals import MICROSECONDS, MONTHS, Interval, Qualifier
+from heliograph.flow.language.values.times import (
+    MICROSECONDS,
+    MONTHS,
+    GmtTime,
+    GmtTimestamp,
+    Interval,
+    Qualifier,
+    gmt_now,
+    local_now,
+    offset,
+)
 from heliograph.flow.language.values.types import type_of
-from heliograph.flow.language.values.zone import GmtTime, GmtTimestamp, gmt_now, local_now, offset
 
 # CURRENT_DATE and its kin, LOCAL_TIMEZONE, EXTRACT.
 #

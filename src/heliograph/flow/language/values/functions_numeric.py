@@ -23,9 +23,15 @@ from typing import Any, NoReturn
 from heliograph.flow.errors import BAD_ARGUMENT, INCOMPATIBLE_TYPES, OVERFLOW, ExpressionError
 from heliograph.flow.language.values.arithmetic import integer_quotient
 from heliograph.flow.language.values.literals import MAX_INTEGER, MIN_INTEGER
-from heliograph.flow.language.values.operands import CONTEXT, EXACT, divide_by_zero, from_float, propagates_null
-from heliograph.flow.language.values.text import character
-from heliograph.flow.language.values.types import type_of
+from heliograph.flow.language.values.types import (
+    CONTEXT,
+    EXACT,
+    character,
+    divide_by_zero,
+    from_float,
+    propagates_null,
+    type_of,
+)
 
 _MODES = {
     "ROUND_UP": decimal.ROUND_UP,

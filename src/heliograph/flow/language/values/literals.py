@@ -20,11 +20,10 @@ from heliograph.flow.errors import (
     NOT_AN_INTEGER,
     ConversionError,
 )
-from heliograph.flow.language.values import intervals
+from heliograph.flow.language.values import times
 from heliograph.flow.language.values.bits import Bits
-from heliograph.flow.language.values.intervals import Interval, Qualifier
-from heliograph.flow.language.values.operands import CONTEXT
-from heliograph.flow.language.values.zone import GmtTime, GmtTimestamp
+from heliograph.flow.language.values.times import GmtTime, GmtTimestamp, Interval, Qualifier
+from heliograph.flow.language.values.types import CONTEXT
 
 MAX_INTEGER = 2**63 - 1
 MIN_INTEGER = -(2**63)
@@ -185,8 +184,8 @@ def to_interval(text: str, target: Qualifier | None = None) -> Interval:
         if found is None:
             if target is None:
                 _fail(text, "an INTERVAL", why=": without its fields only a whole literal is")
-            return intervals.parse(text, target)
-        value = intervals.parse(found[1], qualifier(found[2]))
+            return times.parse(text, target)
+        value = times.parse(found[1], qualifier(found[2]))
         return value if target is None else recut(value, target)
     except ValueError as error:
         _fail(text, "an INTERVAL", why=f": {error}")
@@ -196,7 +195,7 @@ def recut(value: Interval, target: Qualifier) -> Interval:
     """The same interval in other fields. ValueError if they are of the other family."""
     if value.is_year_month is not target.is_year_month:
         raise ValueError(f"{value.qualifier.value} and {target.value} are of two families")
-    return intervals.of_units(value.amount, target)
+    return times.of_units(value.amount, target)
 
 
 # By the Python type that the text has to become; INTERVAL is not here, since it needs its fields.

@@ -18,9 +18,7 @@ from typing import Any
 
 from heliograph.flow.errors import BAD_ARGUMENT, CAST_FAILED, ConversionError, ExpressionError
 from heliograph.flow.language.values.conversions import convert
-from heliograph.flow.language.values.operands import CONTEXT, EXACT, from_float
-from heliograph.flow.language.values.text import character
-from heliograph.flow.language.values.types import Type
+from heliograph.flow.language.values.types import CONTEXT, EXACT, Type, character, from_float
 
 _SEPARATORS = re.compile(r"(?::(groupsep|decsep)=([^:]+))$", re.IGNORECASE)
 _BODY = re.compile(r"([#,]*[0,]*)(\.([0]*)(#*))?(?:[eE](\+?)(0+))?")

@@ -1,36 +1,348 @@
-"""Checking routines, modules and whole programs."""
+"""Checking programs and their statements: what may be changed, labels, handlers, and where each statement may stand.
 
-from collections.abc import Iterator, Sequence
+`check_program` gives mistakes and warnings together; the former mean that the program must not be compiled. At most
+`MOST_MISTAKES` are collected: the rest would be consequences.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
 
 from heliograph.flow.errors import EsqlMistake
-from heliograph.flow.language.esql.builtin_functions import FUNCTIONS, YIELDING
+from heliograph.flow.language.esql.builtin_functions import FUNCTIONS, WITHOUT_PARENTHESES, YIELDING
 from heliograph.flow.language.esql.checking.expression_checking import (
     OTHER_LANGUAGES,
     ExpressionChecker,
     TooManyMistakes,
+    correlation_name,
 )
 from heliograph.flow.language.esql.checking.scopes import Library, Scope, Variable, variables_of
-from heliograph.flow.language.esql.checking.statement_checking import Place, StatementChecker
-from heliograph.flow.language.esql.source_text import MOST_MISTAKES, Source
+from heliograph.flow.language.esql.names import TERMINALS
+from heliograph.flow.language.esql.source_text import MOST_MISTAKES, Source, suggestion
 from heliograph.flow.language.esql.syntax import (
+    Attach,
     Block,
     Body,
+    CallStatement,
     CaseStatement,
+    Commit,
+    Create,
+    Declaration,
+    Delete,
+    DeleteRows,
+    Detach,
+    Eval,
+    Every,
     Expression,
+    FieldReference,
     For,
     HandlerDeclaration,
     If,
+    Insert,
+    Iterate,
+    Leave,
+    ListOf,
+    Literal,
+    Log,
     Loop,
     Module,
+    Move,
+    Passthru,
+    PassthruStatement,
     Program,
+    Propagate,
     Repeat,
+    Resignal,
     Return,
+    Rollback,
     Routine,
+    Select,
+    Set,
     Statement,
     Throw,
+    Update,
     While,
 )
+
+_COMPLEX = ("ROW", "REFERENCE", "CORRELATION")
+_NOT_EXTERNAL = ("INTERVAL", "ROW", "REFERENCE")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a statement stands."""
+
+    scope: Scope
+    routine: Routine
+    labels: tuple[tuple[str, bool], ...] = ()
+    """From outside to inside; True for loops."""
+    in_handler: bool = False
+
+    def inside(self, label: str | None = None, *, loop: bool = False) -> "Place":
+        """The place of statements in one that stands here."""
+        labels = (*self.labels, (label, loop)) if label is not None else self.labels
+        return replace(self, scope=self.scope.inside(), labels=labels)
+
+
+class StatementChecker(ExpressionChecker):
+    """Checks the statements of routines."""
+
+    def __init__(self, source: Source, kind: str, library: Library) -> None:
+        super().__init__(source, kind, library)
+        self._checks: dict[type[Statement], Callable[[Any, Place], None]] = {
+            Declaration: self._declaration,
+            HandlerDeclaration: self._handler,
+            Block: lambda node, place: self.body(node.body, place.inside(node.label)),
+            Set: self._set,
+            CallStatement: self._call_statement,
+            If: self._if,
+            CaseStatement: self._case_statement,
+            While: self._while,
+            Repeat: self._repeat,
+            Loop: lambda node, place: self.body(node.body, place.inside(node.label, loop=True)),
+            For: self._for,
+            Iterate: self._iterate,
+            Leave: self._leave,
+            Return: self._return,
+            Throw: self._inserts,
+            Log: self._inserts,
+            Resignal: self._resignal,
+            Eval: lambda node, place: self.expression(node.text, place.scope),
+            Create: self._create,
+            Delete: self._delete,
+            Attach: self._attach,
+            Detach: lambda node, place: self.reference_variable(node.reference, node.at, place.scope),
+            Move: self._move,
+            Propagate: self._propagate,
+            Insert: self._insert,
+            Update: self._update,
+            DeleteRows: self._delete_rows,
+            PassthruStatement: lambda node, place: self.passthru(node.passthru, place.scope),
+            Commit: self._transaction,
+            Rollback: self._transaction,
+        }
+
+    def body(self, statements: Body, place: Place) -> None:
+        """Check statements, which declare names in the scope of the place."""
+        for statement in statements:
+            self.statement(statement, place)
+
+    def statement(self, statement: Statement, place: Place) -> None:
+        """Check one statement."""
+        self._checks[type(statement)](statement, place)
+
+    # Variables
+
+    def _declaration(self, node: Declaration, place: Place) -> None:
+        for word, used in (("SHARED", node.shared), ("EXTERNAL", node.external)):
+            if used:
+                self.report(node.at, f"{word} variables are declared in modules and schemas, not in routines")
+        self.declaration(node, place.scope)
+
+    def declaration(self, node: Declaration, scope: Scope) -> None:
+        """Check a DECLARE, and make its names known."""
+        kind = node.type.name
+        if node.shared and kind == "REFERENCE":
+            self.report(node.at, "a SHARED variable cannot be a REFERENCE; use ROW")
+        if node.external and kind in _NOT_EXTERNAL:
+            self.report(node.at, f"an EXTERNAL variable cannot be of type {kind}")
+        if node.shared and node.external:
+            self.report(node.at, "a SHARED variable is there to be changed: it cannot be EXTERNAL")
+        if node.initial is None and (node.constant or kind in ("NAME", "NAMESPACE")) and not node.external:
+            self.report(node.at, f"{', '.join(node.names)} is constant, so it needs a value")
+        if node.type.precision is not None:
+            self.report(node.type.at, "DECIMAL has a precision in CAST only, not in declarations")
+        if kind == "REFERENCE" and isinstance(node.initial, FieldReference):
+            self.reading(node.initial, scope)
+        else:
+            self.expression(node.initial, scope)
+        for variable in variables_of(node):
+            self._declare(variable, scope)
+
+    def _declare(self, variable: Variable, scope: Scope) -> None:
+        if variable.name.upper() in WITHOUT_PARENTHESES:
+            self.report(variable.at, f"{variable.name} is a function, so a variable of this name cannot be read")
+        before = scope.declare(variable)
+        if before is not None:
+            self.warn(variable.at, f"{variable.name} is declared again; the first time was in line {before.at.line}")
+
+    def _set(self, node: Set, place: Place) -> None:
+        variable = self._change(node.target, place)
+        self.expression(node.value, place.scope)
+        scalar = variable is not None and variable.kind not in _COMPLEX
+        if node.aspect is not None and scalar:
+            self.report(
+                node.at, f"{node.target.correlation} is a variable, not a field: it has no {node.aspect} to set"
+            )
+        if node.aspect is None:
+            self._check_list(node.target, node.value)
+
+    def _check_list(self, target: FieldReference, value: Expression) -> None:
+        """A list goes to `target[]`, and nothing else does."""
+        last = target.steps[-1].index if target.steps else target.index
+        if last is not Every.ONE and isinstance(value, ListOf):
+            self.report(value.at, "LIST gives a list: set target[], or take one item by THE(...)")
+        elif last is not Every.ONE and _is_list(value):
+            self.warn(value.at, "this list goes to one field, which gets its first item: write [] or THE(...)")
+        elif last is Every.ONE and isinstance(value, Literal) and value.type != "NULL":
+            self.report(value.at, "target[] takes a list, not a single value")
+
+    def _change(self, target: FieldReference, place: Place) -> Variable | None:
+        return self.writing(target, place.scope)
+
+    # Routines
+
+    def _call_statement(self, node: CallStatement, place: Place) -> None:
+        routine = self.call(node.call, place.scope)
+        if node.field is not None:
+            self.table(node.field, place.scope)
+        self.expression(node.external_schema, place.scope)
+        if node.into is not None:
+            self._change(node.into, place)
+            if routine is not None and routine.returns is None and routine.language == "ESQL":
+                self.report(node.into.at, f"{routine.name} has no value to go INTO anything: it has no RETURNS")
+
+    def _return(self, node: Return, place: Place) -> None:
+        self.expression(node.value, place.scope)
+        routine = place.routine
+        if node.value is None and routine.returns is not None:
+            self.warn(node.at, f"RETURN without a value gives NULL, but {routine.name} returns {routine.returns.name}")
+        elif node.value is not None and routine.returns is None:
+            self.report(node.at, f"{routine.name} cannot return a value: it has no RETURNS")
+
+    # Statements in others
+
+    def _if(self, node: If, place: Place) -> None:
+        for branch in node.branches:
+            self.expression(branch.condition, place.scope)
+            self.body(branch.body, place.inside())
+        self.body(node.otherwise, place.inside())
+
+    def _case_statement(self, node: CaseStatement, place: Place) -> None:
+        self.expression(node.operand, place.scope)
+        for branch in node.branches:
+            self.expression(branch.condition, place.scope)
+            self.body(branch.body, place.inside())
+        self.body(node.otherwise or (), place.inside())
+
+    def _while(self, node: While, place: Place) -> None:
+        self.expression(node.condition, place.scope)
+        self.body(node.body, place.inside(node.label, loop=True))
+
+    def _repeat(self, node: Repeat, place: Place) -> None:
+        inner = place.inside(node.label, loop=True)
+        self.body(node.body, inner)
+        self.expression(node.until, inner.scope)
+
+    def _for(self, node: For, place: Place) -> None:
+        self.reading(node.source, place.scope)
+        inner = place.inside(node.label, loop=True)
+        inner.scope.declare(Variable(node.name, "CORRELATION", node.at))
+        self.body(node.body, inner)
+
+    def _iterate(self, node: Iterate, place: Place) -> None:
+        self._label(node, place, [label for label, loop in place.labels if loop], "loop")
+
+    def _leave(self, node: Leave, place: Place) -> None:
+        self._label(node, place, [label for label, _ in place.labels], "loop or block")
+
+    def _label(self, node: Iterate | Leave, place: Place, known: list[str], what: str) -> None:
+        if node.label not in known:
+            # Suggestions come without regard to case, which counts in labels.
+            self.report(node.at, f"no {what} around this has the label {node.label}{suggestion(node.label, known)}")
+
+    # Exceptions
+
+    def _handler(self, node: HandlerDeclaration, place: Place) -> None:
+        self.statement(node.body, replace(place.inside(), labels=(), in_handler=True))
+
+    def _resignal(self, node: Resignal, place: Place) -> None:
+        if not place.in_handler:
+            self.report(node.at, "RESIGNAL stands in a handler only: elsewhere there is nothing to throw again")
+
+    def _inserts(self, node: Throw | Log, place: Place) -> None:
+        self.expressions((node.severity, node.catalog, node.message, *node.values), place.scope)
+
+    # The tree, and other nodes
+
+    def _create(self, node: Create, place: Place) -> None:
+        scope = place.scope
+        self._change(node.target, place)
+        if node.reference is not None:
+            self.reference_variable(node.reference, node.at, scope)
+        if node.identity is not None:
+            self.steps((node.identity,), scope)
+        self.field_type(node.type, scope)
+        self.expressions((node.domain, node.namespace, node.name, node.value, node.source), scope)
+        if node.parse is not None:
+            self.expression(node.parse.source, scope)
+            self.expressions(tuple(value for _, value in node.parse.clauses), scope)
+
+    def _delete(self, node: Delete, place: Place) -> None:
+        self._change(node.target, place)
+
+    def _attach(self, node: Attach, place: Place) -> None:
+        self.reference_variable(node.reference, node.at, place.scope)
+        self._change(node.target, place)
+
+    def _move(self, node: Move, place: Place) -> None:
+        scope = place.scope
+        self.reference_variable(node.reference, node.at, scope)
+        self.expressions((node.target, node.name), scope)
+        if node.identity is not None:
+            self.steps((node.identity,), scope)
+        self.field_type(node.type, scope)
+        if isinstance(node.namespace, Expression):
+            self.expression(node.namespace, scope)
+
+    def _propagate(self, node: Propagate, place: Place) -> None:
+        if self._kind == "FILTER":
+            self.report(node.at, "PROPAGATE is not there in a FILTER module: it returns TRUE, FALSE or UNKNOWN")
+        terminal = node.terminal
+        if isinstance(terminal, Literal) and terminal.value not in (*TERMINALS, *TERMINALS.values()):
+            known = ", ".join([*TERMINALS.values(), *map(str, TERMINALS)])
+            self.report(terminal.at, f"there is no terminal {terminal.value!r}; there are: {known}")
+        self.expressions((node.terminal, node.label, node.environment, node.message, node.exception), place.scope)
+
+    # Databases
+
+    def _insert(self, node: Insert, place: Place) -> None:
+        self.table(node.table, place.scope)
+        self.expressions(node.values, place.scope)
+
+    def _update(self, node: Update, place: Place) -> None:
+        scope = self._rows(node, place)
+        for assignment in node.assignments:
+            self.expression(assignment.value, scope)
+        self.expression(node.where, scope)
+
+    def _delete_rows(self, node: DeleteRows, place: Place) -> None:
+        self.expression(node.where, self._rows(node, place))
+
+    def _rows(self, node: Update | DeleteRows, place: Place) -> Scope:
+        """The scope in which the rows of the table have a name."""
+        self.table(node.table, place.scope)
+        scope = place.scope.inside()
+        scope.declare(Variable(node.name or correlation_name(node.table), "CORRELATION", node.at))
+        return scope
+
+    def _transaction(self, node: Commit | Rollback, place: Place) -> None:
+        if node.database is not None:
+            self.table(node.database, place.scope)
+
+
+def _is_list(value: Expression) -> bool:
+    """Whether this gives a list, whatever it finds."""
+    match value:
+        case Select():
+            return value.kind in ("ROWS", "ITEM")
+        case FieldReference():
+            return (value.steps[-1].index if value.steps else value.index) is Every.ONE
+    return isinstance(value, Passthru)
+
+
+# Checking routines, modules and whole programs.
 
 
 def check_program(program: Program, others: Sequence[Program] = ()) -> list[EsqlMistake]:

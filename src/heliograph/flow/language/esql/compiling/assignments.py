@@ -6,9 +6,8 @@ from dataclasses import fields
 from heliograph.flow.language.esql import syntax
 from heliograph.flow.language.esql.compiling import expression_compiling, path_compiling
 from heliograph.flow.language.esql.compiling.context import LISTS, Code, Context, Shape
-from heliograph.flow.language.esql.compiling.prefixes import ANY_TREE
-from heliograph.flow.language.esql.compiling.python_names import Binding, BindingKind
-from heliograph.flow.language.esql.compiling.steps import Base, StepCode, steps_of
+from heliograph.flow.language.esql.compiling.path_compiling import Base, StepCode, steps_of
+from heliograph.flow.language.esql.compiling.python_names import ANY_TREE, Binding, BindingKind
 from heliograph.flow.language.values.types import Type
 
 _SETTERS = {Shape.ROWS: "set_rows", Shape.FIELDS: "set_copies", Shape.VALUES: "set_values"}

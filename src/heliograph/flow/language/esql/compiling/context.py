@@ -9,8 +9,7 @@ from typing import Any
 
 from heliograph.flow.errors import CompilationError
 from heliograph.flow.language.esql import syntax
-from heliograph.flow.language.esql.compiling.prefixes import Prefixes
-from heliograph.flow.language.esql.compiling.python_names import Binding, Names, Scope
+from heliograph.flow.language.esql.compiling.python_names import Binding, Names, Prefixes, Scope
 from heliograph.flow.language.esql.runtime.compiled_program import Place
 from heliograph.flow.language.values.types import Type
 

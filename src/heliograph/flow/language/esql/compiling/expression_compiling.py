@@ -8,7 +8,7 @@ from heliograph.flow.language.esql import syntax
 from heliograph.flow.language.esql.compiling import path_compiling
 from heliograph.flow.language.esql.compiling.context import LISTS, NULL, Code, Context, Shape
 from heliograph.flow.language.values import literals
-from heliograph.flow.language.values.intervals import Qualifier
+from heliograph.flow.language.values.times import Qualifier
 from heliograph.flow.language.values.types import Type
 
 _ARITHMETIC = {"+": "add", "-": "subtract", "*": "multiply", "/": "divide", "||": "concatenate"}

@@ -8,9 +8,8 @@ from heliograph.flow.language.esql import syntax
 from heliograph.flow.language.esql.compiling import assignments, path_compiling, sql
 from heliograph.flow.language.esql.compiling.context import LISTS, Code, Context, Shape
 from heliograph.flow.language.esql.compiling.expression_compiling import as_element, condition, truth
-from heliograph.flow.language.esql.compiling.prefixes import NEW_TREE
-from heliograph.flow.language.esql.compiling.python_names import Binding, BindingKind
-from heliograph.flow.language.esql.compiling.steps import Base, steps_of
+from heliograph.flow.language.esql.compiling.path_compiling import Base, steps_of
+from heliograph.flow.language.esql.compiling.python_names import NEW_TREE, Binding, BindingKind
 from heliograph.flow.language.values.types import Type
 
 _AGGREGATES = {"SUM": "total", "MAX": "greatest", "MIN": "smallest", "COUNT": "count"}

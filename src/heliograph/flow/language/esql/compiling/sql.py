@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, fields
 from heliograph.flow.language.esql import syntax
 from heliograph.flow.language.esql.compiling.assignments import converted, put, scalar_type, set_target
 from heliograph.flow.language.esql.compiling.context import LISTS, Code, Context, Shape
-from heliograph.flow.language.esql.compiling.prefixes import ANY_TREE
-from heliograph.flow.language.esql.compiling.python_names import Binding, BindingKind
+from heliograph.flow.language.esql.compiling.python_names import ANY_TREE, Binding, BindingKind
 from heliograph.flow.language.esql.runtime.database_statements import NEXT_TABLE
 
 # Expressions of ESQL as SQL, with parameters for everything that is not the database's.

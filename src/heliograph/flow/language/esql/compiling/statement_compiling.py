@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import fields
 
 from heliograph.flow.language.esql import syntax
-from heliograph.flow.language.esql.compiling import handlers, path_compiling
+from heliograph.flow.language.esql.compiling import path_compiling, routines
 from heliograph.flow.language.esql.compiling.assignments import (
     batch,
     check_declared,
@@ -17,8 +17,7 @@ from heliograph.flow.language.esql.compiling.assignments import (
 )
 from heliograph.flow.language.esql.compiling.context import NULL, Code, Context, Shape
 from heliograph.flow.language.esql.compiling.expression_compiling import condition
-from heliograph.flow.language.esql.compiling.prefixes import Known, Prefixes, Route
-from heliograph.flow.language.esql.compiling.python_names import Binding, BindingKind
+from heliograph.flow.language.esql.compiling.python_names import Binding, BindingKind, Known, Prefixes, Route
 
 _LOOPS = (syntax.While, syntax.Repeat, syntax.Loop, syntax.For)
 _DEEPEST_REWRITTEN = 4
@@ -34,7 +33,7 @@ def body(context: Context, statements: syntax.Body) -> None:
         return
     first = statements.index(guards[0])
     _run(context, statements[:first])
-    with handlers.guarded(context, guards):
+    with routines.guarded(context, guards):
         rest = [node for node in statements[first:] if not isinstance(node, syntax.HandlerDeclaration)]
         _run(context, rest)
 
@@ -57,7 +56,7 @@ def one(context: Context, node: syntax.Statement) -> None:
     elif isinstance(node, syntax.Declaration):
         _resumed_declaration(context, node)
     else:
-        with handlers.resumed(context):
+        with routines.resumed(context):
             context.statement(node)
 
 
@@ -65,7 +64,7 @@ def _resumed_declaration(context: Context, node: syntax.Declaration) -> None:
     """DECLARE under a CONTINUE handler: if the first value fails, the variable has none."""
     at, indent = len(context.unit.body), context.margin()
     names = [name.upper() for name in node.names if name.upper() not in context.scope.bindings]
-    with handlers.resumed(context):
+    with routines.resumed(context):
         context.statement(node)
     new = [context.scope.bindings[name] for name in dict.fromkeys(names)]
     context.unit.insert(at, [f"{indent}{binding.python} = {_nothing(context, binding)}" for binding in new])

@@ -12,8 +12,8 @@ from heliograph.flow.language.esql.builtin_functions import (
     WITHOUT_PARENTHESES,
     YIELDING,
 )
+from heliograph.flow.language.esql.parsing.cursor import PathParser
 from heliograph.flow.language.esql.parsing.lexer import Token, TokenKind
-from heliograph.flow.language.esql.parsing.path_parsing import PathParser
 from heliograph.flow.language.esql.source_text import suggestion
 from heliograph.flow.language.esql.syntax import (
     Call,
@@ -25,7 +25,7 @@ from heliograph.flow.language.esql.syntax import (
     Passthru,
     Qualifier,
 )
-from heliograph.flow.language.values import intervals, literals
+from heliograph.flow.language.values import literals, times
 
 # Making values out of what is written as a literal.
 
@@ -42,7 +42,7 @@ _READERS: dict[str, tuple[Callable[[str], object], str]] = {
 
 TYPED = frozenset({*_READERS, "DECIMAL", "INTERVAL"})
 """Words that make a literal of the string behind them."""
-INTERVAL_FIELDS = (*intervals.MONTHS, *intervals.MICROSECONDS)
+INTERVAL_FIELDS = (*times.MONTHS, *times.MICROSECONDS)
 """The fields of intervals, from large to small."""
 
 
@@ -98,9 +98,9 @@ def interval(token: Token, qualifier: Qualifier) -> Literal:
     return Literal("INTERVAL", token.text, qualifier, at=token.at)
 
 
-def fields_of(qualifier: Qualifier) -> intervals.Qualifier:
+def fields_of(qualifier: Qualifier) -> times.Qualifier:
     """The qualifier as a value has it; ValueError if there is none of these fields."""
-    return intervals.Qualifier(qualifier.start + (f" TO {qualifier.end}" if qualifier.end else ""))
+    return times.Qualifier(qualifier.start + (f" TO {qualifier.end}" if qualifier.end else ""))
 
 
 def _decimal(text: str) -> Decimal:

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from heliograph.flow.errors import DatabaseError, EsqlError
-from heliograph.flow.language.esql.runtime.database_access import DatabaseAccess, Rows
-from heliograph.flow.language.esql.runtime.evaluation import Evaluation
+from heliograph.flow.language.esql.runtime.evaluation import DatabaseAccess, Evaluation, Rows
 from heliograph.flow.tree import Element
 
 NO_DATABASE = 2440

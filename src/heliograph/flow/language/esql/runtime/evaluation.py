@@ -1,6 +1,10 @@
-"""One run of an ESQL module: one node, one message."""
+"""One run of an ESQL module: one node, one message; and what it is handed from outside.
 
-from collections.abc import Callable, Mapping
+An `Evaluation` owns nothing but the output trees that it makes. Formats, databases, shared variables, the log and what
+PROPAGATE does are handed in: see `Formats`, `DatabaseAccess`, `SharedVariables`.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from threading import RLock
@@ -8,9 +12,49 @@ from typing import Any, Protocol
 
 from heliograph.errors import Problem
 from heliograph.flow.errors import FlowError
-from heliograph.flow.language.esql.runtime.database_access import DatabaseAccess
 from heliograph.flow.tree import Element, Format, Part, Step, Text
 from heliograph.flow.tree.packed import Packed
+
+# Databases. Whoever runs the flow implements `DatabaseAccess`; a program never sees a connection.
+#
+# `source` is the name of a data source, as the flow declares it. SQL has `?` for each parameter, in order; parameters
+# and results are values of ESQL: DECIMAL stays exact, timestamps are naive local ones.
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What a query brought: the columns' names as the database says them, and the rows."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+
+
+class DatabaseAccess(Protocol):
+    """The databases of one flow, within one unit of work. Everything may raise `DatabaseError`."""
+
+    def query(self, source: str, sql: str, parameters: Sequence[Any]) -> Rows:
+        """The rows of a SELECT."""
+
+    def change(self, source: str, sql: str, parameters: Sequence[Any]) -> int:
+        """Run an INSERT, UPDATE or DELETE; how many rows it changed."""
+
+    def execute(self, source: str, sql: str, parameters: Sequence[Any]) -> Rows:
+        """Run what the user wrote (PASSTHRU), whatever it is; no columns if it is no query."""
+
+    def call(
+        self, source: str, procedure: str, arguments: Sequence[Any], modes: Sequence[str], result_sets: int
+    ) -> tuple[Any, Sequence[Any], Sequence[Rows]]:
+        """Call a stored routine; `modes` has IN, OUT or INOUT for each argument.
+
+        Gives what it returned (None for a procedure), the arguments as they are afterwards, and its result sets.
+        """
+
+    def commit(self, source: str) -> None:
+        """Commit what has been done on this source so far."""
+
+    def rollback(self, source: str) -> None:
+        """Roll back what has been done on this source since the last commit."""
+
 
 # SHARED variables: they live as long as the flow, and all its instances see them.
 

@@ -23,8 +23,7 @@ from heliograph.flow.errors import (
 )
 from heliograph.flow.language.esql.runtime.evaluation import Evaluation, LogEntry
 from heliograph.flow.language.values.comparison import like
-from heliograph.flow.language.values.text import character
-from heliograph.flow.language.values.types import type_of
+from heliograph.flow.language.values.types import character, type_of
 
 # LEAVE and ITERATE out of loops inside loops, which Python has no words for.
 
