@@ -265,7 +265,7 @@ class TestLargeGroups:
         scene = Scene()
         self.members(scene, 500)
         looked = []
-        room = Session.room
-        monkeypatch.setattr(Session, "room", lambda session: looked.append(session) or room(session))
+        room = Session.window_room
+        monkeypatch.setattr(Session, "window_room", lambda session: looked.append(session) or room(session))
         scene.client("publisher").send(Publish("a", b"x", 1, packet_id=1))
         assert 0 < len(looked) < 10

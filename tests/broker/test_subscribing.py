@@ -15,7 +15,7 @@ class SlowScene(Scene):
     def __init__(self, **limits):
         self.slow = False
         super().__init__(**limits)
-        self.broker.now = self.broker.slices._now = self._look
+        self.broker.now = self.broker.services.now = self.broker.slices._now = self._look
 
     def _look(self):
         if self.slow:

@@ -300,14 +300,14 @@ def test_sharers_get_equal_parts(scene) -> None:
 def test_one_bad_message_ends_its_client_and_no_other(scene, monkeypatch) -> None:
     consumer = subscriber(scene, topic_filter="#")
     clients = devices(scene)
-    publish = scene.broker.publish
+    publish = scene.broker.publish_to_mqtt
 
     def failing(span, *others):
         if b"bad" in span.data:
             raise RuntimeError("bad")
         return publish(span, *others)
 
-    monkeypatch.setattr(scene.broker, "publish", failing)
+    monkeypatch.setattr(scene.broker, "publish_to_mqtt", failing)
     monkeypatch.setattr(scene.broker.journal, "failed", lambda *_: None)  # which in tests raises what went wrong
     with scene.one_turn():
         for number, client in enumerate(clients):
