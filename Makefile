@@ -40,7 +40,7 @@ coverage: $(READY_DEV) ## branch coverage of each room; fails where it is below 
 	@$(BIN)/python tests/room_coverage.py .coverage.json
 
 test-spark: $(READY_DEV) ## the long tests with Spark: kills, clusters, pipelines of a server, the example
-	$(BIN)/python -m pytest -m spark tests/pipeline tests/lab/spark tests/faults
+	$(BIN)/python -m pytest -m spark tests/pipeline tests/lab/spark tests/faults tests/documents
 
 lint: $(READY_DEV) ## ruff, mypy strict, import rules
 	$(BIN)/ruff check src tests docs/site_hooks.py

@@ -1,9 +1,10 @@
 """What `make docs` does to pages beyond what mkdocs does (`hooks` in mkdocs.yml).
 
-The pages are written so that they also read well as files. Three things differ on the site:
+The pages are written so that they also read well as files. These things differ on the site:
 
 - CONTRIBUTING.md and its like are outside of docs/; the site shows them under `project/`.
 - A link to a source file or an example leads nowhere on the site; its text stays.
+- The front page has no navigation beside it.
 - Words behind the language of a block of code, which tests read (`yaml model orders`), become the block's title.
 """
 
@@ -35,6 +36,8 @@ def on_files(files: Files, config: MkDocsConfig, **_: Any) -> Files:
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """The text of a page with links and titles as the site needs them."""
     uri = page.file.src_uri
+    if uri == "index.md":
+        page.meta["hide"] = ["navigation"]
     project = {uri: name for name, uri in PROJECT.items()}
     home = posixpath.dirname(project.get(uri, f"docs/{uri}"))
     parts, at = [], 0

@@ -2,6 +2,7 @@
 
 import datetime
 import ipaddress
+import ssl
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,6 +48,14 @@ class Authority:
             key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, lock),
         )
         return pair
+
+
+def trusting(authority: Authority, pair: Pair | None = None) -> ssl.SSLContext:
+    """A client's context that trusts this authority, and shows this certificate."""
+    context = ssl.create_default_context(cafile=authority.cert)
+    if pair is not None:
+        context.load_cert_chain(pair.cert, pair.key)
+    return context
 
 
 def _name(common_name: str | None) -> x509.Name:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import settings
 
 from certificates import Authority
+from configurations import all_kinds
 from running import Serve, servers
 from scheduling import SparkApart, longest_first, mark_spark
 from timing import Timing
@@ -46,10 +47,4 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
 @pytest.fixture(scope="session")
 def every_listener(authority: Authority) -> str:
     """A configuration with one listener of each kind, and the pages; the socket file is beside the configuration."""
-    pair = authority.issue("server", "every-listener")
-    tls = f'cert = "{pair.cert}"\nkey = "{pair.key}"\n'
-    listeners = "".join(
-        f'[[listener]]\nkind = "{kind}"\nport = 0\n{tls if kind in {"tls", "wss"} else ""}'
-        for kind in ("tcp", "tls", "ws", "wss")
-    )
-    return f'{listeners}[[listener]]\nkind = "unix"\npath = "mqtt.sock"\n[http]\nport = 0\n'
+    return all_kinds(authority.issue("server", "every-listener"))

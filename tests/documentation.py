@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from configurations import listener
 from running import PATIENCE, Lines, RunningServer, Serve, environment, servers
 
 DOCUMENTS = Path(__file__).parents[1] / "docs"
@@ -252,7 +253,7 @@ def on_free_ports(config: str) -> str:
     listeners = [table for table in tables if table.startswith("[[listener]]")]
     amqp = ['protocol = "amqp"' in table for table in listeners]
     more = "" if False in amqp else "[[listener]]\nport = 0\n"
-    more += "" if True in amqp else '[[listener]]\nprotocol = "amqp"\nport = 0\n'
+    more += "" if True in amqp else listener(protocol="amqp")
     more += "" if "[http]" in config else "[http]\nport = 0\n"
     more += "" if "[storage]" in config else '[storage]\ndirectory = "heliograph-data"\n'
     return f"{written}\n{more}"

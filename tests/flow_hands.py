@@ -7,20 +7,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from configurations import PLAIN
 from heliograph.client import connect
 from heliograph.flow.inline.flow_process import run_flow
 from heliograph.flow.inline.flow_statistics import FlowStatistics
 from heliograph.flow.loading.flow_loading import load_flow
 
 PATIENCE = 20.0
-CONFIG = """
+CONFIG = f"""{PLAIN}
 [[listener]]
 protocol = "amqp"
-port = {port}
-[[listener]]
-port = 0
-[http]
-port = 0
+port = {{port}}
 """
 QUEUES = ("IN", "OUT", "OTHER", "FAILED", "REPLIES", "AUDIT", "A", "B", "ALL", "SOME", "HELD", "CONTROL", "UNKNOWN")
 BOUND = '[[queue]]\nname = "BOUND"\ntopics = ["prices/#"]\n'

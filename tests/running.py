@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from configurations import PLAIN
 from forked_helio import ForkedProcess, start_helio
 
 SOURCE = Path(__file__).parents[1] / "src"
@@ -25,28 +26,6 @@ PATIENCE = 20.0
 _SCHEMES = {"mqtt", "mqtts", "amqp", "amqps", "ws", "wss", "unix", "http"}
 
 Process = subprocess.Popen[bytes] | ForkedProcess
-
-PLAIN = """
-[[listener]]
-port = 0
-[http]
-port = 0
-"""
-"""The configuration of a server for MQTT."""
-BOTH = f"""{PLAIN}
-[[listener]]
-protocol = "amqp"
-port = 0
-"""
-"""That of one for MQTT and AMQP."""
-PLANT = f"""{PLAIN}
-[storage]
-directory = "data"
-[[stream]]
-name = "plant"
-filter = "plant/#"
-"""
-"""That of one for MQTT with a stream; what is written behind it belongs to the stream."""
 
 
 def environment(**more: str) -> dict[str, str]:

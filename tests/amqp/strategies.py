@@ -1,5 +1,6 @@
 """Random values, performatives and messages of AMQP."""
 
+import random
 import uuid
 from dataclasses import fields
 from typing import Any
@@ -29,6 +30,17 @@ from heliograph.amqp.codec.values import (
     UShort,
 )
 from heliograph.amqp.messages.message import Data, Message, Sequence, Value
+
+
+def damaged(data: bytes, chance: random.Random, *, cut: bool = False) -> bytes:
+    """These bytes with one to three of them changed; with `cut`, some are missing at the end."""
+    changed = bytearray(data)
+    for _ in range(chance.randint(1, 3)):
+        changed[chance.randrange(len(changed))] = chance.randrange(256)
+    if cut:
+        del changed[chance.randint(0, len(changed)) :]
+    return bytes(changed)
+
 
 # No deadlines: the machine of a test run may be busy with other things.
 quick = settings(max_examples=50, deadline=None)

@@ -6,8 +6,9 @@ import sys
 from pathlib import Path
 from unittest import mock
 
+from configurations import BOTH
 from heliograph.cli.main import main
-from running import BOTH, RunningServer
+from running import RunningServer
 
 CONFIG = f"""{BOTH}
 [[queue]]

@@ -4,7 +4,7 @@ from typing import Any
 
 from client.memory import Memory
 from heliograph.client.core.consumer import ReceiverEnd
-from heliograph.client.core.producer import Manner, ProducerCore
+from heliograph.client.core.producer import ProducerCore, SendOptions
 from heliograph.client.core.session import SessionCore
 from heliograph.client.core.settings import Acknowledge
 from heliograph.client.destination import Destination, destination_of
@@ -17,9 +17,9 @@ def session(memory: Memory, mode: Acknowledge = Acknowledge.AUTO) -> SessionCore
 
 
 def producer(
-    memory: Memory, owner: SessionCore, to: str | Destination | None = "q", presettled: bool = False, **manner: Any
+    memory: Memory, owner: SessionCore, to: str | Destination | None = "q", presettled: bool = False, **options: Any
 ) -> ProducerCore:
-    core = ProducerCore(owner, None if to is None else destination_of(to), Manner(**manner), presettled)
+    core = ProducerCore(owner, None if to is None else destination_of(to), SendOptions(**options), presettled)
     memory.do(core.open())
     return core
 
@@ -31,9 +31,9 @@ def consumer(memory: Memory, owner: SessionCore, place: str | Destination = "q",
     return core
 
 
-def send(core: ProducerCore, body: Any, to: str | None = None, **manner: Any) -> Pending[Any]:
-    place, sending = core.prepare(body, to, core.manner_with(manner))
-    core.submit(place, sending)
+def send(core: ProducerCore, body: Any, to: str | None = None, **options: Any) -> Pending[Any]:
+    destination, sending = core.prepare(body, to, core.options_with(options))
+    core.submit(destination, sending)
     return sending.done
 
 

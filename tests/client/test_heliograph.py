@@ -7,6 +7,7 @@ import threading
 import pytest
 
 from client.served import wait_for
+from configurations import AMQP, BOTH
 from heliograph.client import Message, Queue, Topic, aio, connect
 from heliograph.client.errors import (
     InUse,
@@ -21,14 +22,7 @@ from heliograph.client.errors import (
 from running import RunningServer, servers
 
 PATIENCE = 20.0
-CONFIG = """
-[[listener]]
-protocol = "amqp"
-port = 0
-[[listener]]
-port = 0
-[http]
-port = 0
+CONFIG = f"""{BOTH}
 [[queue]]
 name = "small"
 max_depth = 3
@@ -340,12 +334,7 @@ def test_asyncio(url):
 
 
 def test_a_queue_manager_is_reached_by_its_name(tmp_path):
-    config = """
-[http]
-port = 0
-[[listener]]
-protocol = "amqp"
-port = 0
+    config = f"""{AMQP}
 [[queue_manager]]
 name = "PAYMENTS"
 [[queue_manager.queue]]

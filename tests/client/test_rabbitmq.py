@@ -7,6 +7,7 @@ import time
 import pytest
 
 import rabbitmq
+from configurations import AMQP
 from heliograph.client import Message, aio, connect
 from heliograph.client.errors import InvalidDestination, MessagingProblem, SecurityError
 
@@ -46,12 +47,7 @@ def test_a_session_that_is_ended_for_an_attach_says_so_at_once(url, attach):
             session.producer("/queue/after")
 
 
-BACK = """
-[[listener]]
-protocol = "amqp"
-port = 0
-[http]
-port = 0
+BACK = f"""{AMQP}
 [[queue]]
 name = "back"
 """

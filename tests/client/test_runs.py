@@ -2,17 +2,13 @@
 
 import pytest
 
+from configurations import AMQP
 from heliograph.client import Message, Queue, connect, encoded
 from heliograph.client.errors import InvalidDestination, ResourceLimit
 from running import servers
 
 PATIENCE = 20.0
-CONFIG = """
-[[listener]]
-protocol = "amqp"
-port = 0
-[http]
-port = 0
+CONFIG = f"""{AMQP}
 [[queue]]
 name = "small"
 max_depth = 3

@@ -20,3 +20,8 @@ SPARK = {page for page in runnable("start", "guides") if "spark" in page}
 )
 def test_the_commands_of_a_page_can_be_run_in_order(page: str, tmp_path: Path) -> None:
     Page(page, tmp_path).run()
+
+
+@pytest.mark.parametrize("page", list(runnable("start", "guides")))
+def test_what_is_not_run_says_why(page: str) -> None:
+    assert [block.line for block in blocks(page) if block.not_run and len(block.not_run) < 10] == []

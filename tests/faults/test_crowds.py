@@ -7,9 +7,10 @@ from contextlib import suppress
 
 import pytest
 
+from configurations import PLAIN
 from heliograph.mqtt import Connect, Reason, encode
 from plain_client import PlainClient, is_served
-from running import PATIENCE, PLAIN, Serve
+from running import PATIENCE, Serve
 
 SERVER_UNAVAILABLE = 3
 

@@ -5,10 +5,11 @@ import urllib.error
 
 import pytest
 
+from configurations import PLAIN
 from faults.small_disks import SmallDisk, SmallFileSystem
 from heliograph.mqtt import Publish, Reason
 from plain_client import PlainClient
-from running import PLAIN, RunningServer, Serve
+from running import RunningServer, Serve
 
 LASTING = {"session_expiry_interval": 3600}
 

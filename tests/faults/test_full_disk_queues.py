@@ -2,17 +2,13 @@
 
 import pytest
 
+from configurations import AMQP
 from faults.small_disks import SmallDisk
 from heliograph.client import Message, Session, connect
 from heliograph.client.errors import ResourceLimit, TransactionRolledBack
 from running import PATIENCE, RunningServer, Serve
 
-CONFIG = """
-[[listener]]
-protocol = "amqp"
-port = 0
-[http]
-port = 0
+CONFIG = f"""{AMQP}
 [[queue]]
 name = "orders"
 topics = ["shop/#"]

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from configurations import AMQP
 from faults.amqp_peer import GREETING, AmqpPeer, begin, frames, receiver_from, sender_to
 from heliograph.amqp import Accepted, Coordinator, Declare, Source
 from heliograph.amqp.codec.frames import AMQP_HEADER, SASL_HEADER
@@ -25,12 +26,7 @@ from heliograph.client import connect
 from running import PATIENCE, RunningServer, servers
 
 MEGABYTE = 1 << 20
-CONFIG = """
-[[listener]]
-protocol = "amqp"
-port = 0
-[http]
-port = 0
+CONFIG = f"""{AMQP}
 [limits]
 connects_per_second = 100000
 [[queue]]
@@ -41,12 +37,7 @@ name = "served"
 name = "large"
 max_message_length = 100000000
 """
-HASTY = """
-[[listener]]
-protocol = "amqp"
-port = 0
-[http]
-port = 0
+HASTY = f"""{AMQP}
 [limits]
 connect_timeout = 0.5
 """

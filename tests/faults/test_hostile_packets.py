@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from configurations import PLAIN
 from heliograph.mqtt import Connect, Disconnect, Publish, PubRec, Reason, Will, encode, encode_varint
 from plain_client import PlainClient, is_served
-from running import PLAIN, RunningServer, servers
+from running import RunningServer, servers
 
 CONNECT = encode(Connect("hostile", 5), 5)
 

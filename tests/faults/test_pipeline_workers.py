@@ -13,8 +13,7 @@ import pytest
 
 from faults.pipelines import kill_run
 from faults.pipelines.driver import Driver, task_workers
-from heliograph.pipeline.session.machine import this_machine
-from heliograph.pipeline.session.settings import settings_of_session
+from heliograph.pipeline.session.settings import settings_of_session, this_machine
 from running import PATIENCE, environment
 
 SPARKS_OWN = "pyspark.daemon"

@@ -4,16 +4,12 @@ import socket
 import time
 from collections.abc import Callable
 
+from configurations import AMQP
 from heliograph.amqp import Accepted, Connection, Credentials, Options, Source, Target, Transfers
 from heliograph.amqp.messages.message import Data, Message, encode_message
 from running import PATIENCE, Serve
 
-CONFIG = """
-[[listener]]
-protocol = "amqp"
-port = 0
-[http]
-port = 0
+CONFIG = f"""{AMQP}
 [[queue]]
 name = "q"
 """

@@ -8,10 +8,11 @@ import ssl
 import pytest
 
 from certificates import Authority
+from configurations import PLAIN
 from frames import frame, open_websocket
 from heliograph.mqtt import Connect, Publish, Reason, Subscribe, Subscription, encode
 from plain_client import PlainClient, is_served
-from running import PATIENCE, PLAIN, RunningServer, Serve
+from running import PATIENCE, RunningServer, Serve
 
 MEGABYTE = 1 << 20
 BURST = 200

@@ -5,12 +5,13 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from configurations import BOTH
 from faults.amqp_peer import AmqpPeer, frames, sender_to
 from heliograph.amqp.codec.performatives import Transfer
 from heliograph.amqp.messages.message import Message, Value, encode_message
 from heliograph.mqtt import Subscribe, Subscription, encode
 from hostile.bystander import PATIENT, Bystander
-from running import BOTH, PATIENCE, RunningServer
+from running import PATIENCE, RunningServer
 
 CONFIG = f"""{BOTH}
 [[queue]]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from configurations import PAGES, listener
 from faults.amqp_peer import AmqpPeer
 from heliograph.amqp.codec.frames import SASL_HEADER, sasl_frame
 from heliograph.amqp.codec.performatives import SaslCode, SaslInit, SaslOutcome
@@ -19,16 +20,8 @@ from running import RunningServer, Serve
 ATTACKS = 600
 SOON = 5 * PATIENT
 """Two hashes and their turn, on a machine that runs other tests besides. The old way took 15 seconds."""
-CONFIG = """
-[[listener]]
-port = 0
-anonymous = false
-[[listener]]
-protocol = "amqp"
-port = 0
-anonymous = false
-[http]
-port = 0
+CONFIG = f"""
+{listener(anonymous=False)}{listener(protocol="amqp", anonymous=False)}{PAGES}
 [access]
 password_file = "users"
 """

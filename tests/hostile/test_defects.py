@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from certificates import Authority
+from configurations import BOTH, listener
 from faults.amqp_peer import GREETING, AmqpPeer, begin, receiver_from, sender_to
 from heliograph.amqp import Accepted
 from heliograph.amqp.codec.performatives import Disposition, Flow, Open, Transfer
@@ -19,7 +20,7 @@ from heliograph.client import connect
 from heliograph.mqtt import Publish
 from hostile.bystander import Bystander
 from plain_client import PlainClient
-from running import BOTH, PATIENCE, SOURCE, RunningServer, write_config
+from running import PATIENCE, SOURCE, RunningServer, write_config
 
 CONFIG = f"""{BOTH}
 [[queue]]
@@ -38,7 +39,7 @@ DEFECTIVE = {"PYTHONPATH": f"{Path(__file__).parent / 'defective'}:{SOURCE}"}
 def config(tmp_path: Path, authority: Authority) -> Path:
     file = tmp_path / "heliograph.toml"
     pair = authority.issue("server", "server")
-    tls = f'[[listener]]\nkind = "tls"\nport = 0\ncert = "{pair.cert}"\nkey = "{pair.key}"\n'
+    tls = listener("tls", pair=pair)
     write_config(file, CONFIG + tls)
     return file
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from configurations import BOTH
 from faults.amqp_peer import AmqpPeer, frames, receiver_from, sender_to
 from heliograph.amqp import Accepted, Rejected, Source
 from heliograph.amqp.codec.performatives import Attach, Disposition, Flow, Target, Transfer
@@ -13,7 +14,7 @@ from heliograph.amqp.messages.message import Message, Value, encode_message
 from heliograph.client import connect
 from hostile.bystander import PATIENT, Bystander
 from plain_client import PlainClient
-from running import BOTH, RunningServer, servers
+from running import RunningServer, servers
 
 CONFIG = f"""{BOTH}
 [[queue]]

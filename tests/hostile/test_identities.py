@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from certificates import Authority
+from certificates import Authority, trusting
+from configurations import NO_PAGES, listener, tls_listener, with_client_certificates
 from faults.amqp_peer import AmqpPeer
 from heliograph.amqp.codec.frames import AMQP_HEADER, SASL_HEADER, sasl_frame
 from heliograph.amqp.codec.performatives import Close, SaslCode, SaslInit, SaslOutcome
@@ -13,9 +14,6 @@ from heliograph.mqtt import Reason
 from heliograph.server.access.passwords import PasswordFile
 from plain_client import PlainClient
 from running import Serve
-from server.network.test_listeners import TLS, trusting, with_client_certificates
-
-NO_PAGES = "[http]\nenabled = false\n"
 
 
 def test_the_log_names_the_user_of_the_certificate_and_not_the_one_that_is_claimed(
@@ -30,7 +28,7 @@ def test_the_log_names_the_user_of_the_certificate_and_not_the_one_that_is_claim
 
 
 def test_the_log_names_nobody_where_nothing_is_proved(serve: Serve) -> None:
-    server = serve("[[listener]]\nport = 0\n" + NO_PAGES)
+    server = serve(listener() + NO_PAGES)
     with PlainClient(server.port).connected("c1", username="root", password=b"any"):
         line = server.log.wait_for("client connected")
     assert " user=" not in line
@@ -42,7 +40,7 @@ def test_a_refused_login_is_logged_with_who_it_was_said_to_be(serve: Serve, tmp_
     users.set_password("alice", b"secret")
     users.save()
     rules = 'anonymous = false\n[access]\npassword_file = "users"\n'
-    server = serve(f"[[listener]]\nport = 0\n{rules}{NO_PAGES}")
+    server = serve(f"{listener()}{rules}{NO_PAGES}")
     with PlainClient(server.port) as client:
         here = client.socket.getsockname()[1]
         assert client.connect("c1", username="alice", password=b"guess").reason == Reason.BAD_USER_NAME_OR_PASSWORD
@@ -63,7 +61,7 @@ def test_a_handshake_that_fails_is_logged_with_its_reason(serve: Serve, authorit
 
 @pytest.mark.parametrize("version", [3, 4, 5])
 def test_an_mqtt_client_without_tls_on_a_tls_port_is_told_so(serve: Serve, authority: Authority, version: int) -> None:
-    server = serve(TLS.format(authority.issue("server", "server")) + NO_PAGES)
+    server = serve(tls_listener(authority) + NO_PAGES)
     with PlainClient(server.port_of("mqtts"), version=version) as client:
         answer = client.connect("c1", username="alice")
     assert answer.reason == (Reason.NOT_AUTHORIZED if version == 5 else 5)
@@ -74,7 +72,7 @@ def test_an_mqtt_client_without_tls_on_a_tls_port_is_told_so(serve: Serve, autho
 
 
 def test_an_amqp_client_without_tls_on_a_tls_port_is_told_so(serve: Serve, authority: Authority) -> None:
-    listener = TLS.format(authority.issue("server", "server")) + 'protocol = "amqp"\n'
+    listener = tls_listener(authority) + 'protocol = "amqp"\n'
     server = serve(listener + NO_PAGES)
     port = server.port_of("amqps")
     with AmqpPeer(port) as peer:
@@ -89,7 +87,7 @@ def test_an_amqp_client_without_tls_on_a_tls_port_is_told_so(serve: Serve, autho
 
 
 def test_whoever_only_looks_whether_a_tls_port_is_open_is_not_logged(serve: Serve, authority: Authority) -> None:
-    server = serve(TLS.format(authority.issue("server", "server")) + NO_PAGES)
+    server = serve(tls_listener(authority) + NO_PAGES)
     socket.create_connection(("127.0.0.1", server.port_of("mqtts"))).close()
     with PlainClient(server.port_of("mqtts"), tls=trusting(authority)).connected():
         pass

@@ -11,12 +11,13 @@ from pathlib import Path
 import pytest
 
 from certificates import Authority
+from configurations import PLAIN, listener
 from faults.amqp_peer import AmqpPeer
 from heliograph.mqtt import ConnAck, Connect, Disconnect, Publish, Reason, encode
 from heliograph.server.network.closing import LINGER, MOST_CONNECTIONS
 from hostile.bystander import PATIENT, Bystander
 from plain_client import PlainClient
-from running import PATIENCE, PLAIN, RunningServer, Serve
+from running import PATIENCE, RunningServer, Serve
 
 MEGABYTE = bytes(1 << 20)
 MUCH = 24
@@ -32,8 +33,7 @@ def send_much(sock: socket.socket) -> None:
 @pytest.fixture
 def tls_server(serve: Serve, authority: Authority) -> RunningServer:
     pair = authority.issue("server", "last-words")
-    tls = f'cert = "{pair.cert}"\nkey = "{pair.key}"\n'
-    return serve(PLAIN + f'[[listener]]\nport = 0\nkind = "tls"\n{tls}')
+    return serve(PLAIN + listener("tls", pair=pair))
 
 
 def too_large() -> bytes:
@@ -95,7 +95,7 @@ def frame(data: bytes) -> bytes:
 
 
 def test_the_reason_is_read_through_websocket(serve: Serve) -> None:
-    server = serve(PLAIN + '[[listener]]\nkind = "ws"\nport = 0\npath = "/mqtt"\n')
+    server = serve(PLAIN + listener("ws"))
     with socket.create_connection(("127.0.0.1", server.port_of("ws")), PATIENCE) as sock:
         sock.sendall(
             b"GET /mqtt HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
@@ -115,7 +115,7 @@ def test_the_reason_is_read_through_websocket(serve: Serve) -> None:
 
 
 def test_amqp_is_told_what_was_wrong(serve: Serve) -> None:
-    server = serve(PLAIN + '[[listener]]\nprotocol = "amqp"\nport = 0\n')
+    server = serve(PLAIN + listener(protocol="amqp"))
     with AmqpPeer(server.port_of("amqp")).opened() as peer:
         peer.send_bytes(b"\xff\xff\xff\xff\x02\x00\x00\x00")
         send_much(peer.socket)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from configurations import BOTH, listener
 from hostile.bystander import PATIENT, Bystander
 from hostile.piling import ATTACKS, Attack
 from running import RunningServer, Serve
@@ -12,17 +13,8 @@ from running import RunningServer, Serve
 BUDGET = 64 << 20
 MOST = 160 << 20
 """Bytes that the process may have, all in all."""
-CONFIG = f"""
-[[listener]]
-port = 0
-[[listener]]
-kind = "ws"
-port = 0
-[[listener]]
-protocol = "amqp"
-port = 0
-[http]
-port = 0
+CONFIG = f"""{BOTH}
+{listener("ws")}
 [[queue]]
 name = "q1"
 max_depth = 1000000

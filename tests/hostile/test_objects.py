@@ -13,6 +13,7 @@ from urllib.error import HTTPError
 import pytest
 
 from broker.queues.scenes import WALL
+from configurations import BOTH
 from faults.amqp_peer import AmqpPeer
 from heliograph.amqp import Source, Target
 from heliograph.amqp.codec.performatives import Attach, Detach, Durability, ExpiryPolicy
@@ -30,7 +31,7 @@ from heliograph.log.messages import Receivers, UniformMessages, encode_uniform_m
 from heliograph.mqtt import PubAck, Publish
 from hostile.bystander import Bystander
 from plain_client import PlainClient
-from running import BOTH, PATIENCE, RunningServer, Serve
+from running import PATIENCE, RunningServer, Serve
 
 CONFIG = f"""{BOTH}
 [storage]

@@ -7,28 +7,20 @@ from pathlib import Path
 
 import pytest
 
+from configurations import PAGES, listener
 from heliograph.server.access.passwords import Cost, PasswordFile
 from running import PATIENCE, RunningServer, Serve
 
 LISTED = "https://app.example.com"
 CONFIG = f"""
-[[listener]]
-kind = "ws"
-port = 0
+{listener("ws")}
 origins = ["{LISTED}"]
-[[listener]]
-protocol = "amqp"
-kind = "ws"
-port = 0
-[[listener]]
+{listener("ws", "amqp")}
+{listener("ws", anonymous=False)}
 name = "guarded"
-kind = "ws"
-port = 0
-anonymous = false
 [access]
 password_file = "users"
-[http]
-port = 0
+{PAGES}
 hosts = ["broker.example.com"]
 """
 ACCEPTED, FORBIDDEN = "101", "403"

@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
+from configurations import PLAIN
 from plain_client import PlainClient
-from running import PLAIN, RunningServer, Serve
+from running import RunningServer, Serve
 
 CONFIG = f"""{PLAIN}
 [[stream]]

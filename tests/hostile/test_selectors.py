@@ -4,10 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from configurations import BOTH
 from heliograph.client import Message, connect
 from heliograph.errors import Problem
 from hostile.bystander import PATIENT, Bystander
-from running import BOTH, RunningServer, servers
+from running import RunningServer, servers
 
 CONFIG = f"""{BOTH}
 [[queue]]

@@ -4,6 +4,7 @@ import socket
 
 import pytest
 
+from configurations import listener
 from frames import BINARY, PING, frame, open_websocket, read_frame
 from heliograph.mqtt import Connect, Publish, encode
 from hostile.stalling import CONFIG, LONG, bystander
@@ -16,7 +17,7 @@ CONNECTED = (BINARY, b"\x20\x02\0\0")
 
 @pytest.fixture
 def server(serve: Serve) -> RunningServer:
-    return serve(CONFIG + '[[listener]]\nkind = "ws"\nport = 0\n')
+    return serve(CONFIG + listener("ws"))
 
 
 @pytest.mark.parametrize("ends", [False, True], ids=["stays", "ends"])

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from certificates import Authority
+from certificates import Authority, trusting
+from configurations import listener
 from heliograph.mqtt import Connect, PacketType, Publish, encode
 from hostile.stalling import CONFIG, LONG, bystander
 from plain_client import PlainClient
 from running import PATIENCE, RunningServer, Serve
-from server.network.test_listeners import trusting
 from tls_by_hand import TlsByHand
 
 CROWD = 1000
@@ -24,7 +24,7 @@ PINGREQ = bytes([PacketType.PINGREQ << 4, 0])
 @pytest.fixture
 def server(serve: Serve, authority: Authority) -> Iterator[RunningServer]:
     pair = authority.issue("server", "stalls-in-tls")
-    made = serve(CONFIG + f'[[listener]]\nkind = "tls"\nport = 0\ncert = "{pair.cert}"\nkey = "{pair.key}"\n')
+    made = serve(CONFIG + listener("tls", pair=pair))
     made.limit_descriptors(FILES)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(FILES, hard), hard))

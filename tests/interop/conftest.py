@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from certificates import Authority
+from configurations import BOTH, QUIET, listener
 from heliograph.client import Message, Session, connect
 from heliograph.server.access.passwords import PasswordFile
 from interop.amqp_peers import Connect, Peer, PeerConnection, connecting
@@ -43,13 +44,10 @@ def amqp_server(tmp_path_factory: pytest.TempPathFactory, authority: Authority) 
     users.set_password(USER, PASSWORD.encode())
     users.save()
     pair = authority.issue("server", "amqp-peers")
-    tls = (
-        f'cert = "{pair.cert}"\nkey = "{pair.key}"\nclient_ca = "{authority.cert}"\nclient_certificates = "optional"\n'
-    )
-    config = '[log]\nlevel = "warning"\n[http]\nport = 0\n[access]\npassword_file = "users"\n[[listener]]\nport = 0\n'
-    config += '[[listener]]\nprotocol = "amqp"\nport = 0\n'
-    config += f'[[listener]]\nprotocol = "amqp"\nkind = "tls"\nport = 0\nanonymous = false\n{tls}'
-    config += '[[listener]]\nprotocol = "amqp"\nkind = "ws"\nport = 0\n'
+    tls = f'client_ca = "{authority.cert}"\nclient_certificates = "optional"\n'
+    config = f'{QUIET}[access]\npassword_file = "users"\n{BOTH}'
+    config += listener("tls", "amqp", pair=pair, anonymous=False) + tls
+    config += listener("ws", "amqp")
     config += '[[queue_manager]]\nname = "ELSEWHERE"\n[[queue_manager.queue]]\nname = "there"\n'
     with servers(folder) as start:
         yield start(config)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from certificates import Authority
+from configurations import AMQP
 from interop.amqp_letters import Letter, Refused, Terminus
 from interop.amqp_peers import Connect, Peer, PeerConnection, connecting, rest, take
 from interop.conftest import PASSWORD, USER
@@ -225,7 +226,7 @@ def test_where_else_to_go(peer: Peer, impatient: RunningServer) -> None:
 
 def test_a_server_that_stops_says_so(peer: Peer, tmp_path: Path) -> None:
     with servers(tmp_path) as start:
-        server = start('[http]\nport = 0\n[[listener]]\nprotocol = "amqp"\nport = 0\n')
+        server = start(AMQP)
         with connecting(peer, server.port_of("amqp")) as connect:
             connection = connect()
             server.stop()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from configurations import AMQP
 from interop.amqp_letters import Large, Letter, Refused, Repeated, Terminus
 from interop.amqp_peers import Connect, Peer, PeerConnection, connecting, got, nothing, rest, take
 from interop.proton_peer import Proton, encoded
@@ -228,7 +229,7 @@ def test_messages_on_two_links_at_once(proton: Proton, amqp_server: RunningServe
 
 
 def test_what_is_persistent_outlives_the_server(peer: Peer, tmp_path: Path) -> None:
-    config = '[http]\nport = 0\n[[listener]]\nprotocol = "amqp"\nport = 0\n[[queue]]\nname = "q"\n'
+    config = AMQP + '[[queue]]\nname = "q"\n'
     config += f'[storage]\ndirectory = "{tmp_path / "data"}"\n'
     wanted = Terminus("news", ("topic",), lasting=True)
     with servers(tmp_path) as start:

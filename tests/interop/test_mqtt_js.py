@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from certificates import Authority
+from configurations import PLAIN, listener
 from heliograph.mqtt import Publish
 from plain_client import PlainClient
 from running import PATIENCE, RunningServer, Serve, environment
@@ -97,9 +98,7 @@ def web(tmp_path: Path) -> Iterator[str]:
 
 def test_a_page_in_a_browser(serve: Serve, web: str, topic: str, tmp_path: Path) -> None:
     origin = web.removesuffix("/page.html")
-    server = serve(
-        f'[[listener]]\nport = 0\n[[listener]]\nkind = "ws"\nport = 0\norigins = ["{origin}"]\n[http]\nport = 0\n'
-    )
+    server = serve(PLAIN + listener("ws") + f'origins = ["{origin}"]\n')
     quiet = ["--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
     plain = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-dev-shm-usage"]
     address = f"{web}?url={server.url('ws')}&topic={topic}"

@@ -13,6 +13,7 @@ from proton.reactor import AtMostOnce, Container, Copy, DurableSubscription, Sel
 from proton.utils import BlockingConnection, LinkDetached, SendException, SyncRequestResponse
 
 from certificates import Authority
+from configurations import AMQP, QUIET, listener
 from interop.proton_client import Capability, Dynamic, Transactional, connected, read_exactly, trusting
 from running import PATIENCE, RunningServer, servers
 
@@ -30,10 +31,9 @@ SHORT = 0.3
 def server(tmp_path_factory: pytest.TempPathFactory, authority: Authority) -> Iterator[RunningServer]:
     """A server with AMQP listeners of several kinds, and queues for each test."""
     pair = authority.issue("server", "amqp-server")
-    config = '[log]\nlevel = "warning"\n[http]\nport = 0\n[[listener]]\nprotocol = "amqp"\nport = 0\n'
-    config += f'[[listener]]\nprotocol = "amqp"\nport = 0\nkind = "tls"\ncert = "{pair.cert}"\nkey = "{pair.key}"\n'
+    config = QUIET + AMQP + listener("tls", "amqp", pair=pair)
     config += f'client_ca = "{authority.cert}"\nclient_certificates = "optional"\n'
-    config += '[[listener]]\nprotocol = "amqp"\nport = 0\nkind = "ws"\n'
+    config += listener("ws", "amqp")
     config += '[[queue]]\nname = "small"\nmax_depth = 2\n[[queue]]\nname = "large"\nmax_message_length = 200000000\n'
     tests = [name.removeprefix("test_")[:36] for name in globals() if name.startswith("test_")]
     config += "".join(QUEUES.format(name) for name in tests)
@@ -250,7 +250,7 @@ def test_amqp_in_websocket_frames(server: RunningServer) -> None:
 
 def test_the_server_says_goodbye(tmp_path_factory: pytest.TempPathFactory) -> None:
     with servers(tmp_path_factory.mktemp("goodbye")) as start:
-        server = start('[http]\nport = 0\n[[listener]]\nprotocol = "amqp"\nport = 0\n')
+        server = start(AMQP)
         connection = BlockingConnection(server.url("amqp"), timeout=PATIENCE)
         server.stop()
         with pytest.raises(ConnectionException, match=r"amqp:connection:forced.*the server is stopping"):

@@ -4,15 +4,11 @@ import pytest
 from proton import Message
 from proton.utils import BlockingConnection, LinkDetached
 
+from configurations import AMQP
 from interop.proton_client import connected
 from running import Serve
 
-CONFIG = """
-[[listener]]
-protocol = "amqp"
-port = 0
-[http]
-port = 0
+CONFIG = f"""{AMQP}
 [storage]
 directory = "data"
 """

@@ -3,7 +3,6 @@
 from uuid import UUID
 
 import pytest
-from heliograph.mqtt.packet_types import PacketType
 
 from heliograph.amqp.codec.values import Byte, Float, Int, Symbol, Timestamp, UByte, UInt, ULong
 from heliograph.amqp.errors import DecodeError
@@ -11,15 +10,9 @@ from heliograph.amqp.messages.message import Data, Message, Sequence, Value, dec
 from heliograph.broker.core.span import carried_properties, message
 from heliograph.broker.queues.conversion import amqp_messages, spans_of
 from heliograph.mapping.bodies import ENCODED_CONTENT_TYPE
-from heliograph.mqtt.framing import encode_varint
-from heliograph.mqtt.properties import decode_properties
+from mapping.spans import properties_in
 
 NOW, WALL = 1000.0, 1_700_000_000_000
-
-
-def properties_in(span):
-    encoded = encode_varint(len(span.properties)) + span.properties
-    return decode_properties(encoded, 0, len(encoded), PacketType.PUBLISH)[0]
 
 
 def to_amqp(payload=b"", topic=b"a/b", **fields):
@@ -160,17 +153,9 @@ class TestAmqpToMqtt:
         }
 
     def test_fields_that_mqtt_has_no_place_for_are_user_properties(self):
-        span = to_mqtt(
-            message_id=ULong(5),
-            user_id=b"anna",
-            subject="s",
-            content_encoding=Symbol("gzip"),
-            creation_time=Timestamp(17),
-            group_id="g",
-            group_sequence=UInt(4),
-            reply_to_group_id="r",
-            priority=UByte(9),
-        )
+        fields = {"message_id": ULong(5), "user_id": b"anna", "subject": "s", "content_encoding": Symbol("gzip")}
+        group = {"group_id": "g", "group_sequence": UInt(4), "reply_to_group_id": "r"}
+        span = to_mqtt(**fields, **group, creation_time=Timestamp(17), priority=UByte(9))
         assert users(span) == {
             "amqp.message_id": "ID:AMQP_ULONG:5",
             "amqp.user_id": "anna",

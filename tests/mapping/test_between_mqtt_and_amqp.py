@@ -8,15 +8,9 @@ from heliograph.amqp.messages.message import Data, Message, Sequence, Value, dec
 from heliograph.broker.core.span import carried_properties, message
 from heliograph.broker.queues.conversion import amqp_messages, spans_of
 from heliograph.mapping.bodies import ENCODED_CONTENT_TYPE, is_utf8
-from heliograph.mqtt.framing import PacketType, encode_varint
-from heliograph.mqtt.properties import decode_properties
+from mapping.spans import properties_in
 
 NOW, WALL = 1000.0, 1_700_000_000_000
-
-
-def properties_in(span):
-    encoded = encode_varint(len(span.properties)) + span.properties
-    return decode_properties(encoded, 0, len(encoded), PacketType.PUBLISH)[0]
 
 
 class TestThereAndBack:

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from configurations import PLAIN
 from heliograph.mqtt import Publish, Reason
 from plain_client import PlainClient
-from running import PATIENCE, PLAIN, Serve, environment, helio
+from running import PATIENCE, Serve, environment, helio
 
 
 def fails(*words: str) -> str:

@@ -10,13 +10,14 @@ import pytest
 
 from broker.test_streams import DurableScene
 from cli.queue_server import helio
+from configurations import PLANT
 from heliograph.broker.storage.streams import StreamOptions
 from heliograph.log.streams.remote_stream_reader import RemoteStreamReader
 from heliograph.log.streams.stream_reader import StreamReader
 from heliograph.log.streams.stream_span import MixedStreamSpan, StreamMessage, UniformStreamSpan
 from heliograph.mqtt import Publish, encode_properties
 from log.test_mixed_messages import mixed
-from running import PATIENCE, PLANT, RunningServer, servers
+from running import PATIENCE, RunningServer, servers
 
 PARTITIONS = 2
 TOPICS = [f"plant/{number}/ü" for number in range(20)]

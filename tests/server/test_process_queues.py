@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
+from configurations import BOTH
 from heliograph.client import Acknowledge, Message, Session, connect
 from heliograph.errors import Problem
 from heliograph.mqtt import Publish
 from plain_client import PlainClient
-from running import BOTH, RunningServer, Serve, servers
+from running import RunningServer, Serve, servers
 
 BASE = f"""{BOTH}
 [storage]

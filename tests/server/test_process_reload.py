@@ -6,10 +6,11 @@ import ssl
 from pathlib import Path
 
 from certificates import Authority, Pair
+from configurations import PAGES, PLAIN, listener
 from heliograph.mqtt import PingReq, PingResp, Reason
 from heliograph.server.access.passwords import Cost, PasswordFile
 from plain_client import PlainClient
-from running import PLAIN, RunningServer, Serve
+from running import RunningServer, Serve
 
 CHEAP = Cost(n=16, r=8, p=1)
 
@@ -43,7 +44,7 @@ def certificate_shown(server: RunningServer, authority: Authority) -> dict[str, 
 
 
 def tls_listener(pair: Pair) -> str:
-    return f'[[listener]]\nkind = "tls"\nport = 0\ncert = "{pair.cert}"\nkey = "{pair.key}"\n[http]\nport = 0\n'
+    return listener("tls", pair=pair) + PAGES
 
 
 def test_a_renewed_certificate_counts_for_new_connections_and_ends_no_old_one(
@@ -119,8 +120,8 @@ def test_users_come_and_go_with_a_reload(serve: Serve, tmp_path: Path) -> None:
 def test_a_mistake_anywhere_changes_nothing_anywhere(serve: Serve, authority: Authority, tmp_path: Path) -> None:
     users, first, second = tmp_path / "users", authority.issue("before", "first"), authority.issue("second", "second")
     write_users(users, alice="one")
-    listeners = (tls_listener(first) + tls_listener(second)).replace("[http]\nport = 0\n", "")
-    server = serve(f'{listeners}[access]\npassword_file = "{users}"\n[http]\nport = 0\n')
+    listeners = listener("tls", pair=first) + listener("tls", pair=second)
+    server = serve(f'{listeners}[access]\npassword_file = "{users}"\n{PAGES}')
     write_users(users, alice="two")
     authority.issue("after", "first")
     second.key.write_text("nonsense")
@@ -139,10 +140,10 @@ def free_port() -> int:
 def test_rules_stay_with_their_listener_when_another_is_put_before_it(serve: Serve, tmp_path: Path) -> None:
     users = tmp_path / "users"
     write_users(users, alice="one")
-    guarded = f"[[listener]]\nport = {free_port()}\nanonymous = false\n"
-    rest = f'[access]\npassword_file = "{users}"\n[http]\nport = 0\n'
+    guarded = listener(port=free_port(), anonymous=False)
+    rest = f'[access]\npassword_file = "{users}"\n{PAGES}'
     server = serve(guarded + rest)
-    server.reload(f"[[listener]]\nport = {free_port()}\nanonymous = true\n{guarded}{rest}")
+    server.reload(listener(port=free_port(), anonymous=True) + guarded + rest)
     server.log.wait_for("needs a restart")
     with PlainClient(server.port) as client:
         assert client.connect().reason == Reason.NOT_AUTHORIZED
@@ -150,10 +151,10 @@ def test_rules_stay_with_their_listener_when_another_is_put_before_it(serve: Ser
 
 def test_a_socket_file_that_is_to_change_with_a_restart_is_still_removed(serve: Serve, tmp_path: Path) -> None:
     old, new = tmp_path / "old.sock", tmp_path / "new.sock"
-    server = serve(f'[[listener]]\nkind = "unix"\npath = "{old}"\n[http]\nport = 0\n')
+    server = serve(f'[[listener]]\nkind = "unix"\npath = "{old}"\n{PAGES}')
     with socket.socket(socket.AF_UNIX) as other:
         other.bind(str(new))
-        server.reload(f'[[listener]]\nkind = "unix"\npath = "{new}"\n[http]\nport = 0\n')
+        server.reload(f'[[listener]]\nkind = "unix"\npath = "{new}"\n{PAGES}')
         assert "listener[1].path" in server.log.wait_for("needs a restart")
         with PlainClient(str(old)).connected():
             pass
@@ -164,7 +165,7 @@ def test_a_socket_file_that_is_to_change_with_a_restart_is_still_removed(serve: 
 
 def test_what_needs_a_restart_is_said_and_the_rest_is_done(serve: Serve) -> None:
     server = serve()
-    server.reload(f"[[listener]]\nport = {free_port()}\n[http]\nport = 0\n[limits]\nsubscriptions_per_client = 1\n")
+    server.reload(f"{listener(port=free_port())}{PAGES}[limits]\nsubscriptions_per_client = 1\n")
     assert "listener[1].port has changed; that needs a restart" in server.log.wait_for("restart")
     with PlainClient(server.port).connected() as client:
         assert client.subscribe("a", "b") == (0, Reason.QUOTA_EXCEEDED)

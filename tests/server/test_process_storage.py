@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from configurations import PLAIN
 from heliograph.mqtt import Publish
 from plain_client import PlainClient
-from running import PLAIN, Serve
+from running import Serve
 
 LASTING = {"session_expiry_interval": 3600}
 

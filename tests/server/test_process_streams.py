@@ -11,12 +11,13 @@ from urllib.error import HTTPError
 
 import pytest
 
+from configurations import PLANT
 from heliograph.log.errors import OffsetAhead, OffsetGone, UnknownStream
 from heliograph.log.streams.remote_stream_reader import RemoteStreamReader
 from heliograph.log.streams.stream_reader import StreamReader
 from heliograph.mqtt import Publish, PubRec
 from plain_client import PlainClient
-from running import PATIENCE, PLANT, RunningServer, Serve, servers
+from running import PATIENCE, RunningServer, Serve, servers
 
 CONFIG = f"""{PLANT}partitions = 3
 """

@@ -10,7 +10,7 @@ from typing import Any, Self, TypeVar
 
 from heliograph.client.core.connection import ConnectionCore
 from heliograph.client.core.consumer import ReceiverEnd
-from heliograph.client.core.producer import WINDOW, Manner, ProducerCore
+from heliograph.client.core.producer import WINDOW, ProducerCore, SendOptions
 from heliograph.client.core.session import SessionCore
 from heliograph.client.core.settings import Acknowledge, Servers, settings_of
 from heliograph.client.destination import Destination, Queue, TemporaryQueue, TemporaryTopic, Topic, destination_of
@@ -158,8 +158,8 @@ class Session(_Closing):
         delay: float = 0.0,
     ) -> "Producer":
         """Make a producer; without a destination, each message is sent with one. See the blocking face for the rest."""
-        place = None if destination is None else destination_of(destination)
-        core = ProducerCore(self._core, place, Manner(persistent, priority, ttl, delay), presettled)
+        destination = None if destination is None else destination_of(destination)
+        core = ProducerCore(self._core, destination, SendOptions(persistent, priority, ttl, delay), presettled)
         await _result(start(core.open()))
         return Producer(core)
 
@@ -277,25 +277,25 @@ class Producer(_Closing):
     def __init__(self, core: ProducerCore) -> None:
         self._core = core
 
-    async def send(self, message: Any, to: Destination | str | None = None, **manner: Any) -> None:
+    async def send(self, message: Any, to: Destination | str | None = None, **options: Any) -> None:
         """Send a `Message` (or just a body) and wait until the server has accepted it.
 
         `persistent`, `priority`, `ttl` and `delay` hold for this message. In a transacted session nothing is waited
         for: the commit tells.
         """
         core = self._core
-        place, sending = core.prepare(message, to, core.manner_with(manner))
-        core.submit(place, sending)
+        destination, sending = core.prepare(message, to, core.options_with(options))
+        core.submit(destination, sending)
         if core.session.transaction is None:
             await _result(sending.done)
         elif core.on_the_way >= WINDOW:
             await _result(core.room())
 
-    async def send_async(self, message: Any, to: Destination | str | None = None, **manner: Any) -> Receipt:
+    async def send_async(self, message: Any, to: Destination | str | None = None, **options: Any) -> Receipt:
         """Send without waiting for the answer; the receipt has it. Waits only while too much is on its way."""
         core = self._core
-        place, sending = core.prepare(message, to, core.manner_with(manner))
-        core.submit(place, sending)
+        destination, sending = core.prepare(message, to, core.options_with(options))
+        core.submit(destination, sending)
         if core.on_the_way >= WINDOW:
             await _result(core.room())
         return Receipt(sending.done)
@@ -401,7 +401,7 @@ class _Listening:
                 if inspect.isawaitable(answer):
                     await answer
             except Exception:
-                LOG.exception("a listener of %s raised; the message counts as failed", core.subscription.place)
+                LOG.exception("a listener of %s raised; the message counts as failed", core.subscription.destination)
                 through(False)
             else:
                 through(True)

@@ -12,13 +12,13 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from heliograph.client.core.consumer import ReceiverEnd
-from heliograph.client.core.producer import WINDOW, Manner, ProducerCore
+from heliograph.client.core.producer import WINDOW, ProducerCore, SendOptions
 from heliograph.client.core.sender import Run
 from heliograph.client.core.session import SessionCore
 from heliograph.client.core.settings import Acknowledge, Servers, settings_of
 from heliograph.client.destination import Destination, Queue, TemporaryQueue, TemporaryTopic, destination_of
 from heliograph.client.errors import MessagingProblem
-from heliograph.client.io_thread import Errands, IoThread, ThreadNetwork
+from heliograph.client.io_thread import CallbackThread, IoThread, ThreadNetwork
 from heliograph.client.message import Message
 from heliograph.client.network import LOG, run_callback, tls_context
 from heliograph.client.pending import Pending, resolved, start
@@ -125,7 +125,7 @@ class Session(_Closing):
     def __init__(self, io: IoThread, core: SessionCore) -> None:
         self._io = io
         self._core = core
-        self._listening = Errands("heliograph-listeners")
+        self._listening = CallbackThread("heliograph-listeners")
 
     def producer(
         self,
@@ -144,8 +144,8 @@ class Session(_Closing):
         server for `delay` seconds before they are delivered. A `persistent` or `priority` of None leaves that to the
         queue, which may have defaults of its own.
         """
-        place = None if destination is None else destination_of(destination)
-        core = ProducerCore(self._core, place, Manner(persistent, priority, ttl, delay), presettled)
+        destination = None if destination is None else destination_of(destination)
+        core = ProducerCore(self._core, destination, SendOptions(persistent, priority, ttl, delay), presettled)
         self._io.wait(lambda: start(core.open()))
         return Producer(self._io, core)
 
@@ -166,11 +166,11 @@ class Session(_Closing):
         can have a named `subscription`: `durable` subscriptions gather messages while nobody is there, `shared` ones
         deal them out to all their consumers. `prefetch` is how many messages are kept ready; 0 asks for each.
         """
-        place = destination_of(destination)
+        destination = destination_of(destination)
 
         def make() -> Pending[ReceiverEnd]:
             core = self._core.consumer(
-                place,
+                destination,
                 selector=selector,
                 no_local=no_local,
                 subscription=subscription,
@@ -184,10 +184,10 @@ class Session(_Closing):
 
     def browser(self, queue: Queue | TemporaryQueue | str, *, selector: str = "") -> "Browser":
         """Look at the messages of a queue without taking them: `for message in browser`."""
-        place = destination_of(queue)
+        destination = destination_of(queue)
 
         def make() -> Pending[ReceiverEnd]:
-            return start(_added(self._core, self._core.consumer(place, selector=selector, browse=True)))
+            return start(_added(self._core, self._core.consumer(destination, selector=selector, browse=True)))
 
         return Browser(self._io, self._io.wait(make))
 
@@ -227,7 +227,7 @@ class Session(_Closing):
     @property
     def is_lost(self) -> bool:
         """Whether the unit of work was lost with its connection, so that it can only be rolled back."""
-        return self._core.transaction is not None and self._core.transaction.doomed
+        return self._core.transaction is not None and self._core.transaction.rollback_only
 
     def rollback(self, *, blame: bool = True) -> None:
         """Undo what was sent and received since the last commit.
@@ -295,7 +295,7 @@ class RunReceipt:
         self._run = run
 
     def refused(self, timeout: float | None = None) -> dict[int, BaseException]:
-        """Wait until the server has answered for all; the problems of those that it did not take, by their places."""
+        """Wait until the server has answered for all; the problems of those it did not take, by index in the run."""
 
         async def answered() -> Run:
             run = await self._run
@@ -312,41 +312,41 @@ class Producer(_Closing):
         self._io = io
         self._core = core
 
-    def send(self, message: Any, to: Destination | str | None = None, **manner: Any) -> None:
+    def send(self, message: Any, to: Destination | str | None = None, **options: Any) -> None:
         """Send a `Message` (or just a body) and wait until the server has accepted it.
 
         `persistent`, `priority`, `ttl` and `delay` hold for this message. In a transacted session nothing is waited
         for: the commit tells.
         """
         if self._core.session.transaction is not None:
-            self.send_async(message, to, **manner)
+            self.send_async(message, to, **options)
             return
         core = self._core
-        place, sending = core.prepare(message, to, core.manner_with(manner))
+        destination, sending = core.prepare(message, to, core.options_with(options))
 
         def submit() -> Pending[Any]:
-            core.submit(place, sending)
+            core.submit(destination, sending)
             return sending.done
 
         self._io.wait(submit)
 
-    def send_async(self, message: Any, to: Destination | str | None = None, **manner: Any) -> Receipt:
+    def send_async(self, message: Any, to: Destination | str | None = None, **options: Any) -> Receipt:
         """Send without waiting for the answer; the receipt has it. Waits only while too much is on its way."""
         core = self._core
-        place, sending = core.prepare(message, to, core.manner_with(manner))
-        self._io.post(core.submit, place, sending)
+        destination, sending = core.prepare(message, to, core.options_with(options))
+        self._io.post(core.submit, destination, sending)
         if core.on_the_way >= WINDOW:
             self._io.wait(core.room)
         return Receipt(self._io, sending.done)
 
     def send_encoded(self, payloads: Sequence[bytes], to: Destination | str | None = None) -> "RunReceipt":
-        """Send a run of messages that `client.encoded` has made, all to one place, without waiting for the answer.
+        """Send messages that `client.encoded` has made to one destination, without waiting for the answer.
 
         This is for programs that move many messages: nothing is set, and the run has one receipt.
         """
         core = self._core
-        place = core.place_of(to)
-        return RunReceipt(self._io, self._io.call(lambda: core.submit_run(place, payloads)))
+        destination = core.destination_for(to)
+        return RunReceipt(self._io, self._io.call(lambda: core.submit_run(destination, payloads)))
 
     def close(self) -> None:
         """Wait for messages on their way, and end it."""
@@ -382,7 +382,7 @@ class _Fetching(_Closing):
 class Consumer(_Fetching):
     """Receives messages: `for message in consumer`, `receive`, or a listener."""
 
-    def __init__(self, io: IoThread, core: ReceiverEnd, listening: Errands) -> None:
+    def __init__(self, io: IoThread, core: ReceiverEnd, listening: CallbackThread) -> None:
         super().__init__(io, core)
         self._listening = listening
         self._listener: Listener | None = None
@@ -405,7 +405,7 @@ class Consumer(_Fetching):
         """
         core = self._core
         payloads = core.next_run(most) or self._wait(timeout, lambda: core.next_run(most)) or []
-        if payloads and core.session.tells_what_it_has:
+        if payloads and core.session.reports_received:
             self._io.wait(self._tell)
         elif payloads:
             self._nudge()
@@ -455,7 +455,9 @@ class Consumer(_Fetching):
             try:
                 listener(message)
             except Exception:
-                LOG.exception("a listener of %s raised; the message counts as failed", self._core.subscription.place)
+                LOG.exception(
+                    "a listener of %s raised; the message counts as failed", self._core.subscription.destination
+                )
                 through(False)
             else:
                 through(True)

@@ -89,10 +89,10 @@ class TemporaryTopic(_Temporary):
 KINDS: dict[int, type[Destination]] = {kind.jms_type: kind for kind in (Queue, Topic, TemporaryQueue, TemporaryTopic)}
 
 
-def destination_of(place: Destination | str) -> Destination:
+def destination_of(destination: Destination | str) -> Destination:
     """`topic://news` is a topic; `queue://orders` and plain `orders` are queues."""
-    if isinstance(place, Destination):
-        return place
-    if place.startswith(TOPIC_PREFIX):
-        return Topic(place.removeprefix(TOPIC_PREFIX))
-    return Queue(place.removeprefix(QUEUE_PREFIX))
+    if isinstance(destination, Destination):
+        return destination
+    if destination.startswith(TOPIC_PREFIX):
+        return Topic(destination.removeprefix(TOPIC_PREFIX))
+    return Queue(destination.removeprefix(QUEUE_PREFIX))

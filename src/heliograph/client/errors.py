@@ -95,7 +95,7 @@ _KINDS: dict[str, type[MessagingProblem]] = {
 }
 
 
-def problem_of(
+def problem_from(
     error: Error | None, doing: str, otherwise: type[MessagingProblem] = MessagingProblem
 ) -> MessagingProblem:
     """The problem that a server's `error` is to somebody who was `doing` something."""
@@ -133,5 +133,4 @@ __all__ = [
     "TransactionInDoubt",
     "TransactionRolledBack",
     "Unsupported",
-    "problem_of",
 ]

@@ -30,7 +30,7 @@ class ThreadNetwork(Network):
         self.thread.hooks.put(lambda: hook(*what))
 
 
-class Errands:
+class CallbackThread:
     """A thread that runs the application's callbacks, one after the other. It starts with the first."""
 
     def __init__(self, name: str) -> None:
@@ -72,7 +72,7 @@ class IoThread:
         self._gathers = False
         self._network: ThreadNetwork | None = None
         self._loop = asyncio.new_event_loop()
-        self.hooks = Errands("heliograph-hooks")
+        self.hooks = CallbackThread("heliograph-hooks")
         self._thread = threading.Thread(target=self._run, name="heliograph-io", daemon=True)
         self._thread.start()
         made: Pending[ThreadNetwork] = Pending()

@@ -15,7 +15,7 @@ from heliograph.common.network_errors import certificate_file_error, network_err
 from heliograph.errors import Problem
 
 LOG: Final = logging.getLogger("heliograph.client")
-_GOODBYE: Final = 2.0
+_CLOSE_TIMEOUT: Final = 2.0
 
 
 def tls_context(
@@ -134,9 +134,9 @@ class Network:
             running.add_done_callback(self._telling.discard)
 
     async def quiet(self) -> None:
-        """Wait until what was hung up is closed (TLS says goodbye, for example), but not for long."""
+        """Wait, but not for long, until closed connections have written their last bytes (the close of TLS, say)."""
         if self._closing:
-            await asyncio.wait(self._closing.values(), timeout=_GOODBYE)
+            await asyncio.wait(self._closing.values(), timeout=_CLOSE_TIMEOUT)
 
     # What the network brings.
 

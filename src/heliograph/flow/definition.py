@@ -18,34 +18,36 @@ class Findings:
     """Mistakes and warnings, as they are found."""
 
     def __init__(self) -> None:
-        self._mistakes: dict[Mistake, None] = {}
-        self._warnings: dict[Mistake, None] = {}
+        self.found: dict[Mistake, None] = {}
+        """Mistakes, in the order in which they were found."""
+        self.warned: dict[Mistake, None] = {}
+        """Warnings, in the order in which they were found."""
 
     def mistake(self, place: Place, text: str) -> None:
         """The flow cannot run like this. What is found twice (a subflow that is used twice) is told once."""
-        self._mistakes[Mistake(place, text)] = None
+        self.found[Mistake(place, text)] = None
 
     def warning(self, place: Place, text: str) -> None:
         """It can run, but perhaps it is not what was meant."""
-        self._warnings[Mistake(place, text)] = None
+        self.warned[Mistake(place, text)] = None
 
     def warnings(self) -> tuple[Mistake, ...]:
         """In the order of files and lines."""
-        return tuple(_in_order(self._warnings))
+        return tuple(_in_order(self.warned))
 
     def count(self) -> int:
         """How many mistakes there are."""
-        return len(self._mistakes)
+        return len(self.found)
 
     def add(self, other: "Findings") -> None:
-        """Take over what somebody else has found."""
-        self._mistakes.update(other._mistakes)
-        self._warnings.update(other._warnings)
+        """Add the findings of another check."""
+        self.found.update(other.found)
+        self.warned.update(other.warned)
 
     def raise_mistakes(self) -> None:
         """A `DefinitionProblem`, if there are any."""
-        if self._mistakes:
-            raise DefinitionProblem(_in_order(self._mistakes), self.warnings())
+        if self.found:
+            raise DefinitionProblem(_in_order(self.found), self.warnings())
 
 
 def _in_order(mistakes: Iterable[Mistake]) -> list[Mistake]:

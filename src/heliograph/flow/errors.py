@@ -319,7 +319,7 @@ class FormatProblem(FlowError, InvalidInput):
 
 
 class MessageError(FlowError, InvalidInput):
-    """A message that cannot be read or written as a whole: it has no body, or is of a domain that nobody knows."""
+    """A message that cannot be read or written as a whole: it has no body, or is of an unknown domain."""
 
 
 class NodeError(FlowError):

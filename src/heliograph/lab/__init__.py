@@ -1,4 +1,13 @@
-"""The load generator, and what measures any MQTT or AMQP broker with it, over the wire."""
+"""Measures any MQTT or AMQP broker over the wire, message flows, and pipelines.
+
+Where to begin:
+
+- `load` is the load generator: a `Plan` of client groups, run by `run_load`, with every message accounted for.
+- `targets` are the systems under test; `probes` sample what they use.
+- `scenarios` are the tests of published reports; `trials` run them on targets and write raw data (`raw`), from which
+  `report` makes pages. That is `helio lab`.
+- `bench`, `flows` and `spark` are benchmarks with goals of our own: `helio bench`.
+"""
 
 from typing import TYPE_CHECKING
 

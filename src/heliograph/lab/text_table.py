@@ -57,3 +57,8 @@ class TextTable:
 
     def _is_text(self, at: int) -> bool:
         return at < self.texts or at == len(self.columns) - 1
+
+
+def goals_text(missed: Sequence[str]) -> str:
+    """The end of a report: the goals that were missed, or that there are none."""
+    return "\n".join(["\nMissed goals:", *(f"- {text}" for text in missed)]) if missed else "\nAll goals are met."

@@ -6,10 +6,16 @@
 
 from typing import TYPE_CHECKING
 
+from heliograph.common.lazy_names import lazy_names
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["register"]
+    from heliograph.pipeline.spark_errors import is_spark_error, spark_error_text
+
+__getattr__ = lazy_names(__name__, {"spark_errors": "is_spark_error spark_error_text"})
+
+__all__ = ["is_spark_error", "register", "spark_error_text"]
 
 
 def register(spark: "SparkSession") -> None:

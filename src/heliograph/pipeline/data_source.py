@@ -13,8 +13,8 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from heliograph.errors import Problem
-from heliograph.pipeline.plain_errors import plain_errors
+from heliograph.pipeline.errors import InvalidOption
+from heliograph.pipeline.spark_errors import plain_errors
 
 __all__ = ["SOURCES", "FilteringDataSource", "HeliographDataSource", "MqttDataSource"]
 
@@ -80,7 +80,9 @@ class MqttDataSource(DataSource):
         return reading.spool_schema(self.options)
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        raise Problem('a broker can be followed, but not looked through; expected spark.readStream.format("mqtt")')
+        raise InvalidOption(
+            'a broker can be followed, but not looked through; expected spark.readStream.format("mqtt")'
+        )
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
         from heliograph.pipeline.spool import reading

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amqp.known_bytes import OTHER_ENCODINGS, SHORTEST
-from amqp.strategies import quick, values, with_types
+from amqp.strategies import damaged, quick, values, with_types
 from heliograph.amqp.codec.decoding import DEEPEST, MOST_EMPTY_ITEMS, decode
 from heliograph.amqp.codec.encoding import encode
 from heliograph.amqp.errors import DecodeError
@@ -86,11 +86,9 @@ def test_random_bytes_are_a_value_or_a_decode_error(data):
 @quick
 @given(values, st.randoms(use_true_random=False))
 def test_damaged_values_are_a_value_or_a_decode_error(value, chance: random.Random):
-    data = bytearray(encode(value))
-    for _ in range(chance.randint(1, 3)):
-        data[chance.randrange(len(data))] = chance.randrange(256)
+    data = damaged(encode(value), chance)
     try:
-        _, end = decode(bytes(data))
+        _, end = decode(data)
     except DecodeError:
         return
     assert 0 < end <= len(data)

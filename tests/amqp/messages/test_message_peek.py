@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amqp.strategies import messages, quick
+from amqp.strategies import damaged, messages, quick
 from heliograph.amqp.codec.values import Symbol, Timestamp, UInt, ULong
-from heliograph.amqp.errors import ProtocolError
+from heliograph.amqp.errors import DecodeError, ProtocolError
 from heliograph.amqp.messages.message import (
     Data,
     Message,
@@ -18,7 +18,14 @@ from heliograph.amqp.messages.message import (
     decode_message,
     encode_message,
 )
-from heliograph.amqp.messages.message_peek import Peeked, peek, peek_run, with_header
+from heliograph.amqp.messages.message_peek import (
+    Peeked,
+    address_at,
+    peek,
+    peek_run,
+    with_durable_and_priority,
+    with_header,
+)
 from heliograph.amqp.messages.sections import Header
 
 
@@ -129,10 +136,58 @@ def test_another_header_leaves_every_other_byte(message, delivery_count, ttl):
 @quick
 @given(messages, st.randoms(use_true_random=False))
 def test_damaged_messages_raise_nothing_but_protocol_errors(message, chance: random.Random):
-    data = bytearray(encode_message(message))
-    for _ in range(chance.randint(1, 3)):
-        data[chance.randrange(len(data))] = chance.randrange(256)
-    del data[chance.randint(0, len(data)) :]
+    data = damaged(encode_message(message), chance, cut=True)
     for read in (peek, lambda payload: with_header(payload, delivery_count=1)):
         with suppress(ProtocolError):
-            read(bytes(data))
+            read(data)
+
+
+ADDRESSED = [None, "q", "x" * 255, "x" * 256, "é" * 200]
+
+
+@pytest.mark.parametrize("to", ADDRESSED, ids=lambda to: f"{len(to)} characters" if to else "none")
+@pytest.mark.parametrize("header", [{}, {"durable": True}], ids=["without a header", "with a header"])
+@pytest.mark.parametrize("annotations", [None, {"x-opt-a": 1}, {"x-opt-a": "x" * 300}], ids=["none", "short", "long"])
+def test_the_address_is_found_without_decoding(to, header, annotations):
+    payload = encode_message(Message(Data(b"x"), **header, message_annotations=annotations, message_id="m", to=to))
+    start, end = address_at(payload)
+    assert payload[start:end].decode() == (to or "")
+
+
+@pytest.mark.parametrize("identifier", [ULong(5), ULong(2**40), b"x" * 300, "x" * 300])
+def test_fields_of_any_width_before_the_address_are_stepped_over(identifier):
+    payload = encode_message(Message(Data(b"x"), message_id=identifier, user_id=b"me", to="q"))
+    start, end = address_at(payload)
+    assert payload[start:end] == b"q"
+
+
+@pytest.mark.parametrize("payload", ["005373c00803a000a000", "005373c00803a000a000b1", "005373d0000000", "005373c0"])
+def test_properties_that_are_cut_off_are_a_decode_error(payload):
+    with pytest.raises(DecodeError, match="cut off"):
+        address_at(bytes.fromhex(payload))
+
+
+@pytest.mark.parametrize("section", ["005370a0", "005370c0", "005370d0ff", "005372a100", "005372c1"])
+def test_a_section_before_the_properties_that_is_no_list_or_map_is_a_decode_error(section):
+    with pytest.raises(DecodeError):
+        peek(bytes.fromhex(section))
+
+
+def test_a_header_with_a_long_descriptor_is_found():
+    for descriptor in ("800000000000000070", "a310616d71703a6865616465723a6c697374"):
+        payload = bytes.fromhex("00" + descriptor + "c0020141" + "005375a000")
+        assert peek(payload).durable is True
+    assert peek(bytes.fromhex("00800000000000000075a000")).header_end == 0
+
+
+def test_a_header_is_a_list_of_few_bytes():
+    with pytest.raises(DecodeError, match="at most 256 bytes"):
+        peek(bytes.fromhex("005370d00000012c00000001b000000123") + bytes(0x123) + bytes.fromhex("00"))
+    with pytest.raises(DecodeError, match="is a list"):
+        peek(bytes.fromhex("005370c1010000"))
+
+
+def test_durability_and_priority_are_changed_and_nothing_else():
+    payload = encode_message(Message(Data(b"x"), ttl=5, delivery_count=2, to="q"))
+    changed = decode_message(with_durable_and_priority(payload, True, 7))
+    assert changed == Message(Data(b"x"), durable=True, priority=7, ttl=5, delivery_count=2, to="q")

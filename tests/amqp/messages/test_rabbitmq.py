@@ -2,12 +2,13 @@
 
 import contextlib
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from heliograph.amqp.errors import ProtocolError
 from heliograph.amqp.messages import sections
-from heliograph.amqp.messages.message import Message, Value, encode_message
+from heliograph.amqp.messages.message import Data, Message, Value, encode_message
 from heliograph.amqp.messages.message_reading import read_message
 from heliograph.amqp.messages.rabbitmq import unwrapped
 
@@ -45,3 +46,25 @@ def test_a_wrapped_message_with_a_broken_byte_is_read_or_is_no_message(at, byte)
         read_message(WRAPPED[:at] + bytes((byte,)) + WRAPPED[at + 1 :])
     with contextlib.suppress(ProtocolError):
         read_message(WRAPPED[:at])
+
+
+def test_a_wrapped_message_with_a_body_of_bytes_keeps_it():
+    plain = WRAPPED.replace(b"amqp-1.0\xa1\x19", b"amqp-9.1\xa1\x19")
+    assert read_message(plain).body == Data(b"\x00Sw\xa1\ttext \xc3\xa4\xc3\xb6")
+
+
+@pytest.mark.parametrize(
+    ("payload", "why"),
+    [
+        (b"\x00St\xa1\x15x-amqp-1.0-properties", "are a map"),
+        (b"\x00St\xc1\x1a\x02\xa1\x15x-amqp-1.0-properties\x40\x40\x00Su\xa0\x00", "a map ends at"),
+        (b"\x00St\xc1\xff\x02\xa1\x15x-amqp-1.0-properties", "cut off"),
+    ],
+)
+def test_application_properties_that_make_no_sense_are_a_decode_error(payload, why):
+    with pytest.raises(ProtocolError, match=why):
+        unwrapped(payload)
+
+
+def test_what_only_has_the_name_of_a_wrapped_section_in_its_body_is_not_unwrapped():
+    assert unwrapped(encode_message(Message(Value("x-amqp-1.0-properties")))) is None

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from broker.queues.scenes import Scene
+from configurations import PLAIN
 from heliograph.broker.queues.consumer import FAILED
 from heliograph.broker.storage import record_kinds
 from heliograph.cli.main import main
@@ -19,7 +20,7 @@ from log.recording_logs import Account
 from log.test_mixed_messages import mixed
 from log.watched_log import WatchedLog
 from plain_client import PlainClient
-from running import PLAIN, servers
+from running import servers
 
 
 @pytest.fixture

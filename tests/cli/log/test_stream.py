@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from cli.queue_server import helio
+from configurations import PLANT
 from plain_client import PlainClient
-from running import PATIENCE, PLANT, RunningServer, servers
+from running import PATIENCE, RunningServer, servers
 
 CONFIG = f"""{PLANT}partitions = 2
 retention_age = 604800

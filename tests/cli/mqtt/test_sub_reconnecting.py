@@ -4,6 +4,7 @@ import socket
 
 import pytest
 
+from configurations import PAGES, listener
 from heliograph.mqtt import (
     ConnAck,
     Connect,
@@ -62,7 +63,7 @@ def test_it_connects_and_subscribes_again_when_the_server_comes_back(serve, brok
     assert subscriber.line() == b"a/1 x"
     server.stop()
     subscriber.wait_for("lost: the server closed it; trying again every 1 s")
-    serve(f"[[listener]]\nport = {where[-1]}\n[http]\nport = 0\n")
+    serve(listener(port=where[-1]) + PAGES)
     subscriber.wait_for("helio sub: connected again")
     broker.helio("pub", "-q", "1", "-t", "a/2", "-m", "x", address=where)
     assert subscriber.end()[:2] == (0, b"a/2 x\n")

@@ -84,7 +84,7 @@ class TestRefusals:
 class TestBatchSizes:
     def test_as_many_are_taken_singly_as_were_given_back(self):
         size = BatchSize(100)
-        size.after(Step.SINGLY, 2)
+        size.after(Step.ONE_BY_ONE, 2)
         sizes = []
         for _ in range(3):
             sizes.append(size.most)
@@ -93,20 +93,20 @@ class TestBatchSizes:
 
     def test_a_message_that_was_backed_out_is_taken_singly_again(self):
         size = BatchSize(100)
-        size.after(Step.SINGLY, 1)
+        size.after(Step.ONE_BY_ONE, 1)
         size.after(Step.BACK_OUT, 1)
         assert size.most == 1
 
     def test_waiting_for_a_database_changes_nothing(self):
         size = BatchSize(100)
-        size.after(Step.SINGLY, 1)
+        size.after(Step.ONE_BY_ONE, 1)
         size.after(Step.LATER, 1)
         size.after(Step.COMMIT_EFFECTS, 1)
         assert size.most == 100
 
     def test_batches_are_large_again_if_others_have_taken_the_messages(self):
         size = BatchSize(100)
-        size.after(Step.SINGLY, 100)
+        size.after(Step.ONE_BY_ONE, 100)
         size.nothing_there()
         assert size.most == 100
 

@@ -29,22 +29,22 @@ class TestBatches:
 
     def test_inline_all_are_taken_singly_if_one_fails(self):
         decision = INLINE.after_batch([DONE, BACKOUT, DONE], changed=False)
-        assert (decision.step, list(decision.singly)) == (Step.SINGLY, [0, 1, 2])
+        assert (decision.step, list(decision.one_by_one)) == (Step.ONE_BY_ONE, [0, 1, 2])
 
     def test_on_spark_only_those_that_fail_are_taken_singly_if_no_database_was_changed(self):
         decision = SPARK.after_batch([DONE, BACKOUT, DONE, DONE], refused={3}, changed=False)
-        assert (decision.step, list(decision.singly)) == (Step.COMMIT_EFFECTS, [1, 3])
+        assert (decision.step, list(decision.one_by_one)) == (Step.COMMIT_EFFECTS, [1, 3])
 
     @BOTH
     @pytest.mark.parametrize("failed", [BACKOUT, DEAD_LETTER, DISCARDED])
     def test_changes_of_what_failed_are_undone_with_those_of_the_batch(self, host, failed):
         decision = host.after_batch([DONE, failed], changed=True)
-        assert (decision.step, list(decision.singly)) == (Step.SINGLY, [0, 1])
+        assert (decision.step, list(decision.one_by_one)) == (Step.ONE_BY_ONE, [0, 1])
 
     @BOTH
     def test_dead_letters_of_a_batch_without_changes_are_sent_with_it(self, host):
         decision = host.after_batch([DONE, DEAD_LETTER, DISCARDED], changed=False)
-        assert (decision.step, list(decision.singly)) == (Step.COMMIT_EFFECTS, [])
+        assert (decision.step, list(decision.one_by_one)) == (Step.COMMIT_EFFECTS, [])
 
     @BOTH
     def test_a_database_that_cannot_be_reached_is_waited_for(self, host):
@@ -52,7 +52,7 @@ class TestBatches:
 
     @BOTH
     def test_a_transaction_that_can_only_be_rolled_back_is_done_again(self, host):
-        assert host.after_batch([DONE, DONE], changed=True, spoilt=True).step is Step.SINGLY
+        assert host.after_batch([DONE, DONE], changed=True, spoilt=True).step is Step.ONE_BY_ONE
 
 
 class TestSingleMessages:
@@ -79,17 +79,17 @@ class TestSingleMessages:
 
     @BOTH
     def test_a_spoilt_transaction_is_done_again(self, host):
-        assert host.after_message(DONE, spoilt=True) is Step.SINGLY
+        assert host.after_message(DONE, spoilt=True) is Step.ONE_BY_ONE
 
 
 class TestRefusals:
     @BOTH
     def test_the_flow_is_told_of_a_new_refusal(self, host):
-        assert host.after_refusal(alone=True, is_new=True) is Step.SINGLY
+        assert host.after_refusal(alone=True, is_new=True) is Step.ONE_BY_ONE
 
     @BOTH
     def test_a_refusal_in_a_batch_is_nobodys_fault_yet(self, host):
-        assert host.after_refusal(alone=False, is_new=False) is Step.SINGLY
+        assert host.after_refusal(alone=False, is_new=False) is Step.ONE_BY_ONE
 
     def test_if_the_flow_does_not_heed_it_the_message_is_given_back_or_the_task_stops(self):
         assert INLINE.after_refusal(alone=True, is_new=False) is Step.BACK_OUT
@@ -101,12 +101,12 @@ class TestFailedCommits:
         assert INLINE.after_failed_commit(alone=True) is Step.BACK_OUT
 
     def test_inline_a_batch_is_taken_singly(self):
-        assert INLINE.after_failed_commit(alone=False) is Step.SINGLY
+        assert INLINE.after_failed_commit(alone=False) is Step.ONE_BY_ONE
 
     @pytest.mark.parametrize("alone", [True, False])
     def test_inline_nobody_is_to_blame_for_a_lost_connection(self, alone):
         assert INLINE.after_failed_commit(alone=alone, database_lost=True) is Step.LATER
-        assert INLINE.after_failed_commit(alone=alone, server_lost=True) is Step.SINGLY
+        assert INLINE.after_failed_commit(alone=alone, server_lost=True) is Step.ONE_BY_ONE
 
     @pytest.mark.parametrize("alone", [True, False])
     def test_on_spark_the_task_stops_and_is_repeated(self, alone):

@@ -70,7 +70,7 @@ def test_changes_of_a_message_that_fails_are_undone_and_those_of_its_neighbours_
         desk.get("OUT", 19)
         assert desk.bodies("SYSTEM.DEAD.LETTER.QUEUE") == ["<n>13</n>"]
     assert stock.numbers() == [number for number in range(20) if number != 13]
-    assert running.statistics.singly >= 1
+    assert running.statistics.split_batches >= 1
 
 
 def test_changes_that_a_node_commits_stay_when_the_message_fails(flow, desk, stock):

@@ -4,23 +4,25 @@ from xml.etree import ElementTree
 
 import pytest
 
-from heliograph.lab.bench.bench_case import Case, Effort, Site
+from heliograph.lab.bench.bench_case import BenchCase, BenchEffort, BrokerSite
 from heliograph.lab.bench.growth import GROWTH, Depth, Queues, RetainedMessages, Sessions, Subscriptions, topic
 from heliograph.lab.bench.growth_chart import growth_chart, standing_alone
-from heliograph.lab.targets.broker_process import running
+from heliograph.lab.targets.broker_process import running_broker
 from heliograph.lab.targets.heliograph_server import Heliograph
 from paho_client import V311, PahoClient
 
-EFFORT = Effort(0.1, 1, 10)
-FEW: list[Case] = [
+EFFORT = BenchEffort(0.1, 1, 10)
+FEW: list[BenchCase] = [
     kind(name="growth", about="", sizes=(3, 7)) for kind in (Sessions, Subscriptions, RetainedMessages, Queues, Depth)
 ]
 
 
 @pytest.mark.parametrize("case", FEW, ids=lambda case: type(case).__name__)
-def test_there_are_figures_for_each_size(case: Case) -> None:
-    with running(Heliograph(), None, durable=case.durable, amqp="amqp" in case.needs) as broker:
-        outcome = case.measure(Site(broker.address, broker.meter, EFFORT, restart=broker.restart, doors=broker.doors))
+def test_there_are_figures_for_each_size(case: BenchCase) -> None:
+    with running_broker(Heliograph(), None, durable=case.durable, amqp="amqp" in case.needs) as broker:
+        outcome = case.measure(
+            BrokerSite(broker.address, broker.meter, EFFORT, restart=broker.restart, doors=broker.doors)
+        )
     assert outcome.delivered > 0
     names = ["B each", "µs per message"]
     if not isinstance(case, Subscriptions):
@@ -31,8 +33,8 @@ def test_there_are_figures_for_each_size(case: Case) -> None:
 
 def test_devices_that_have_been_there_have_sessions_and_messages() -> None:
     case = Sessions(name="growth", about="", sizes=(3,))
-    with running(Heliograph(), None, durable=True) as broker:
-        case.measure(Site(broker.address, broker.meter, EFFORT, restart=broker.restart))
+    with running_broker(Heliograph(), None, durable=True) as broker:
+        case.measure(BrokerSite(broker.address, broker.meter, EFFORT, restart=broker.restart))
         device = PahoClient(V311, "device-0000002", clean=False).connect(broker.address.port)
         assert device.flags.session_present
         assert device.message().topic == topic(2)
@@ -47,9 +49,9 @@ def test_a_short_run_has_the_same_sizes_in_little() -> None:
         "growth-queues",
         "growth-depth",
     }
-    with running(Heliograph(), None) as broker:
+    with running_broker(Heliograph(), None) as broker:
         case = Subscriptions(name="growth", about="", sizes=(1_000, 10_000))
-        outcome = case.measure(Site(broker.address, broker.meter, Effort(0.1, 1, 10, backlog=0.002)))
+        outcome = case.measure(BrokerSite(broker.address, broker.meter, BenchEffort(0.1, 1, 10, backlog=0.002)))
     assert {name.rpartition(" ")[2] for name in outcome.figures} == {"2", "20"}
 
 

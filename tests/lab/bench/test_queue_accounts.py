@@ -5,12 +5,14 @@ import os
 import pytest
 
 from heliograph.lab.bench import closed_loop
-from heliograph.lab.bench.bench_case import Case, Effort, Outcome, Site
+from heliograph.lab.bench.bench_case import BenchCase, BenchEffort, BenchOutcome, BrokerSite
 from heliograph.lab.bench.queue_cases import PutGet, RoundTrips, TopicFanOut
 from heliograph.lab.load import Address, payloads
-from heliograph.lab.probes.broker_meter import Meter
+from heliograph.lab.probes.broker_meter import BrokerMeter
 from heliograph.lab.targets.requirements import Door
-from lab.bench.scripted_queues import Script, ScriptedQueues, faithful
+from lab.bench.accounts import accounts, assert_all_delivered
+from lab.scripted.queue_broker import QueueBroker
+from lab.scripted.server import Script, faithful, swapping
 
 ONE_TO_ONE = PutGet(name="put-get", about="", window=40)
 LARGE = PutGet(name="large", about="", size=200_000, window=4)
@@ -28,15 +30,13 @@ SHAPES = [
 ]
 
 
-def measure(case: Case, script: Script = faithful, refuse: frozenset[int] = frozenset(), **door: bool) -> Outcome:
-    with ScriptedQueues(script, refuse) as broker:
+def measure(
+    case: BenchCase, script: Script = faithful, refuse: frozenset[int] = frozenset(), **door: bool
+) -> BenchOutcome:
+    with QueueBroker(script, refuse) as broker:
         address = Address(broker.port)
-        site = Site(address, Meter(os.getpid()), Effort(0.1, 1, 120), doors=(Door(address, **door),))
+        site = BrokerSite(address, BrokerMeter(os.getpid()), BenchEffort(0.1, 1, 120), doors=(Door(address, **door),))
         return case.measure(site)
-
-
-def accounts(outcome: Outcome) -> tuple[int, int, int]:
-    return outcome.lost, outcome.duplicates, outcome.strange
 
 
 @pytest.fixture(autouse=True)
@@ -47,9 +47,7 @@ def impatient(monkeypatch):
 @pytest.mark.parametrize("case", SHAPES, ids=lambda case: case.name)
 def test_a_faithful_broker_loses_nothing(case):
     outcome = measure(case)
-    assert accounts(outcome) == (0, 0, 0)
-    assert outcome.sent > 0
-    assert outcome.delivered > 0
+    assert_all_delivered(outcome)
     assert 0 < outcome.figures["ms on average"] <= outcome.figures["ms 99P"] * 1.01
 
 
@@ -66,15 +64,7 @@ def test_messages_delivered_twice_are_duplicates(case):
 
 
 def test_messages_out_of_order_are_neither():
-    held: list[bytes] = []
-
-    def swap(number: int, payload: bytes) -> list[bytes]:
-        if number == 3:
-            held.append(payload)
-            return []
-        return [payload, held.pop()] if held else [payload]
-
-    assert accounts(measure(ONE_TO_ONE, swap)) == (0, 0, 0)
+    assert accounts(measure(ONE_TO_ONE, swapping(3))) == (0, 0, 0)
 
 
 def test_a_request_that_is_lost_has_no_answer():
@@ -107,9 +97,11 @@ def test_what_the_broker_does_not_accept_is_strange_and_lost():
 
 def test_a_commit_is_a_unit_of_work_where_the_broker_has_them():
     case = PutGet(name="transacted", about="", commit=10, window=40)
-    with ScriptedQueues() as broker:
+    with QueueBroker() as broker:
         address = Address(broker.port)
-        outcome = case.measure(Site(address, Meter(os.getpid()), Effort(0.1, 1, 120), doors=(Door(address),)))
+        outcome = case.measure(
+            BrokerSite(address, BrokerMeter(os.getpid()), BenchEffort(0.1, 1, 120), doors=(Door(address),))
+        )
     assert broker.committed > outcome.sent / 10  # those of the one who puts, and those of the one who gets
     assert outcome.note == ""
 
@@ -122,8 +114,10 @@ def test_a_commit_is_a_confirmed_batch_where_the_broker_has_none_and_that_is_sai
 
 
 def test_however_short_an_interval_something_goes_all_the_way_in_it():
-    with ScriptedQueues() as broker:
+    with QueueBroker() as broker:
         address = Address(broker.port)
-        outcome = ONE_TO_ONE.measure(Site(address, Meter(os.getpid()), Effort(0.0001, 1, 120), doors=(Door(address),)))
+        outcome = ONE_TO_ONE.measure(
+            BrokerSite(address, BrokerMeter(os.getpid()), BenchEffort(0.0001, 1, 120), doors=(Door(address),))
+        )
     assert outcome.delivered >= 2
     assert outcome.figures

@@ -6,9 +6,9 @@ from pathlib import Path
 from heliograph.lab.bench import soak
 from heliograph.lab.bench.soak_samples import MB, Record, Sample, growths
 from heliograph.lab.targets.heliograph_server import Heliograph
-from heliograph.lab.targets.target import Setup
+from heliograph.lab.targets.target import TargetSetup
 
-SHORT = soak.Plan(seconds=4.0, rate=400)
+SHORT = soak.SoakPlan(seconds=4.0, rate=400)
 
 
 def samples(resident, data) -> list[Sample]:
@@ -42,7 +42,7 @@ def test_samples_are_in_the_file_at_once(tmp_path):
 
 
 def test_a_server_in_order_passes(tmp_path, capsys):
-    assert soak.soak(SHORT, tmp_path / "soak.csv", Heliograph()) == 0
+    assert soak.run_soak(SHORT, tmp_path / "soak.csv", Heliograph()) == 0
     assert "flat, nothing lost, nothing doubled" in capsys.readouterr().out
     rows = list(csv.DictReader((tmp_path / "soak.csv").read_text().splitlines()))
     assert int(rows[-1]["received"]) > int(rows[-1]["sent"]) > 400
@@ -51,7 +51,7 @@ def test_a_server_in_order_passes(tmp_path, capsys):
 class Forgetful(Heliograph):
     """Keeps hardly anything for those who are away."""
 
-    def command(self, setup: Setup) -> list[str]:
+    def command(self, setup: TargetSetup) -> list[str]:
         words = super().command(setup)
         config = Path(words[-1])
         config.write_text(config.read_text().replace("max_messages = 20000000", "max_messages = 20"))
@@ -60,15 +60,15 @@ class Forgetful(Heliograph):
 
 def test_a_server_that_loses_messages_does_not(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(soak, "SILENCE_SECONDS", 0.5)
-    assert soak.soak(SHORT, tmp_path / "soak.csv", Forgetful()) == 1
+    assert soak.run_soak(SHORT, tmp_path / "soak.csv", Forgetful()) == 1
     [failed] = [line for line in capsys.readouterr().out.splitlines() if line.startswith("FAILED")]
     assert failed.endswith(" lost")
 
 
 def test_a_server_that_ends_is_a_failure(tmp_path, capsys):
     class Ending(Heliograph):
-        def command(self, setup: Setup) -> list[str]:
+        def command(self, setup: TargetSetup) -> list[str]:
             return ["false"]
 
-    assert soak.soak(SHORT, tmp_path / "soak.csv", Ending()) == 1
+    assert soak.run_soak(SHORT, tmp_path / "soak.csv", Ending()) == 1
     assert "FAILED: the server failed" in capsys.readouterr().out

@@ -37,7 +37,7 @@ class Narrow(LoadClient):
     def outstanding(self) -> int:
         return 0
 
-    def say_goodbye(self) -> None:
+    def disconnect(self) -> None:
         """Nothing to say."""
 
     def ping(self) -> None:
@@ -52,7 +52,7 @@ class Few(ClientGroup):
         self.narrow = [Narrow(self, client) for client in self.clients]
         self.load_clients = [*self.narrow]
         for end in self.narrow:
-            self.is_ready(end)
+            self.became_ready(end)
 
     def make_client(self, client: int, began: int) -> LoadClient:
         raise NotImplementedError
@@ -65,7 +65,7 @@ def test_every_message_that_is_due_is_sent_once(turns: list[tuple[int, list[int]
     for wait, more in [*turns, (1, [9999] * 3), (1, [0] * 3), (1, [0] * 3)]:
         for end, space in zip(client_group.narrow, more, strict=True):
             end.space += space
-            client_group.revive(end)
+            client_group.wake(end)
         now += wait * SECOND // 1000
         client_group.pump(now)
     due = sorted(time for end in client_group.narrow for time in end.due)

@@ -10,7 +10,7 @@ import pytest
 from heliograph.errors import Problem
 from heliograph.lab.load import Address, Plan, run_load
 from heliograph.lab.load.client_list import ClientList, read_client_list
-from lab.load.scripted import ScriptedBroker
+from lab.scripted.message_broker import MessageBroker
 
 
 def read(folder: Path, clients: list[dict[str, Any]], rate: float | None = None) -> ClientList:
@@ -51,7 +51,7 @@ def test_clients_that_differ_only_in_names_are_one_group(tmp_path: Path) -> None
 
 
 def test_a_list_runs_as_it_is(tmp_path: Path) -> None:
-    with ScriptedBroker() as broker:
+    with MessageBroker() as broker:
         here = {"dstPort": broker.port}
         names = ("short", "a/much/longer/name")
         clients = [client(f"p{n}", publishTopics=topics(name), **here) for n, name in enumerate(names)]

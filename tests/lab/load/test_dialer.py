@@ -36,7 +36,7 @@ def test_a_rate_spreads_connects_over_time() -> None:
     assert [end.began for end in opened] == [number * SECOND // 10 for number in range(21)]
 
 
-def test_without_a_rate_only_so_many_are_under_way_at_once() -> None:
+def test_without_a_rate_only_so_many_are_in_flight_at_once() -> None:
     dialer, opened, _ = dialled(Group("g", "publish", 1000, destination="t"))
     dialer.turn(0)
     assert len(opened) == MOST_OPENING
@@ -52,7 +52,7 @@ def test_the_time_until_all_are_connected_ends_with_the_last_of_them() -> None:
     dialer.turn(0)
     for number, end in enumerate(opened):
         assert dialer.took is None
-        end.client_group.is_ready(end)
+        end.client_group.became_ready(end)
         dialer.settled(end, number * 250)
     assert dialer.took == 500
 

@@ -3,7 +3,7 @@
 import pytest
 
 from heliograph.lab.load import Address, Control, Group, Interval, LoadOutcome, Plan, load_run, run_load
-from lab.load.scripted import ScriptedBroker
+from lab.scripted.message_broker import MessageBroker
 
 SECOND = 1_000_000_000
 
@@ -14,7 +14,7 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(load_run, "SILENCE_SECONDS", 0.7)
 
 
-def run(broker: ScriptedBroker, *groups: Group, seconds: float = 0.6, processes: int = 1) -> LoadOutcome:
+def run(broker: MessageBroker, *groups: Group, seconds: float = 0.6, processes: int = 1) -> LoadOutcome:
     with broker:
         return run_load(Plan(groups, seconds, processes=processes), {"main": Address(broker.port)})
 
@@ -24,14 +24,14 @@ def faults(outcome: LoadOutcome, group: str) -> tuple[int, int, int]:
     return totals.lost, totals.duplicates, totals.reordered
 
 
-def numbered(broker: ScriptedBroker, digit: int) -> int:
+def numbered(broker: MessageBroker, digit: int) -> int:
     """How many messages have had a number with this last digit."""
     return sum(len(range(digit, count, 10)) for count in broker.received.values())
 
 
 def test_what_a_broker_drops_doubles_and_swaps_is_counted_message_by_message() -> None:
     """Of ten messages number 3 is dropped, 5 comes twice, and 7 comes after 8 and 9."""
-    broker = ScriptedBroker(lambda _, number: {3: [], 5: [0, 0], 7: [2]}.get(number % 10, [0]))
+    broker = MessageBroker(lambda _, number: {3: [], 5: [0, 0], 7: [2]}.get(number % 10, [0]))
     senders = Group("senders", "publish", 4, destination="t/{client}", rate=1600.0, qos=1)
     outcome = run(broker, senders, Group("receivers", "consume", 2, filters=("t/#",), qos=1), processes=2)
     sent = outcome.groups["senders"].sent
@@ -46,7 +46,7 @@ def test_what_a_broker_drops_doubles_and_swaps_is_counted_message_by_message() -
 
 
 def test_a_share_gets_every_message_once_and_doubles_are_found_across_processes() -> None:
-    broker = ScriptedBroker(lambda _, number: {3: [], 5: [0, 0]}.get(number % 10, [0]))
+    broker = MessageBroker(lambda _, number: {3: [], 5: [0, 0]}.get(number % 10, [0]))
     members = Group("members", "consume", 4, filters=("t/+",), shared="s", qos=1)
     senders = Group("senders", "publish", 3, destination="t/{client}", rate=600.0, qos=1)
     outcome = run(broker, members, senders, processes=2)
@@ -58,9 +58,9 @@ def test_a_share_gets_every_message_once_and_doubles_are_found_across_processes(
 def test_measured_latencies_are_the_injected_ones() -> None:
     """The broker keeps messages for a moment, and turns back their clock by a minute.
 
-    So they look as if they had been on their way for a time to which no scheduling of this machine adds a hundredth.
+    So they look as if they had been in flight for a time to which no scheduling of this machine adds a hundredth.
     """
-    broker = ScriptedBroker(age=60 * SECOND, delay=0.1)
+    broker = MessageBroker(age=60 * SECOND, delay=0.1)
     outcome = run(broker, Group("echo", "both", 5, destination="t/{client}", rate=500.0))
     service, message = (outcome.groups["echo"].latencies[kind] for kind in ("service", "message"))
     assert service.count == message.count > 200
@@ -72,9 +72,7 @@ def test_measured_latencies_are_the_injected_ones() -> None:
 
 
 def test_a_real_delay_is_measured_within_a_hundredth() -> None:
-    outcome = run(
-        ScriptedBroker(delay=1.5), Group("echo", "both", 5, destination="t/{client}", rate=200.0), seconds=2.2
-    )
+    outcome = run(MessageBroker(delay=1.5), Group("echo", "both", 5, destination="t/{client}", rate=200.0), seconds=2.2)
     assert faults(outcome, "echo") == (0, 0, 0)
     for kind in ("service", "message"):
         latencies = outcome.groups["echo"].latencies[kind]
@@ -95,7 +93,7 @@ def test_the_rate_can_be_changed_and_the_load_stopped_while_it_runs() -> None:
             control.stop()
 
     senders = Group("senders", "publish", 10, destination="t", rate=100.0)
-    with ScriptedBroker() as broker:
+    with MessageBroker() as broker:
         plan = Plan((senders,), 60.0)
         outcome = run_load(plan, {"main": Address(broker.port)}, on_interval=watch, control=control)
     by_second = {one.second: one.sent for one in seen}
@@ -106,14 +104,14 @@ def test_the_rate_can_be_changed_and_the_load_stopped_while_it_runs() -> None:
 
 def test_connection_bursts_connect_and_drop_again_and_again() -> None:
     bursts = Group("bursts", "connect", 20, connect_rate=100.0, stay=0.05, client_id="b{client}")
-    outcome = run(ScriptedBroker(), bursts, seconds=1.0)
+    outcome = run(MessageBroker(), bursts, seconds=1.0)
     connects = outcome.groups["bursts"].latencies["connect"]
     assert connects.count == pytest.approx(100, abs=10)
     assert outcome.groups["bursts"].errors == 0
 
 
-def test_a_client_that_loses_its_connection_comes_back_and_what_was_under_way_is_lost() -> None:
-    broker = ScriptedBroker(hang_up_at=50)
+def test_a_client_that_loses_its_connection_comes_back_and_what_was_in_flight_is_lost() -> None:
+    broker = MessageBroker(hang_up_at=50)
     senders = Group("senders", "publish", 3, destination="t/{client}", rate=300.0)
     outcome = run(broker, senders, Group("receivers", "consume", 1, filters=("t/+",)), seconds=1.0)
     totals = outcome.groups["senders"]
@@ -129,7 +127,7 @@ def test_a_requester_measures_round_trips_and_misses_answers() -> None:
     five = Group("ask5", "request", 2, protocol="mqtt5", destination="ask5", reply="answer5/{client}", window=4)
     answer = Group("answer", "respond", 1, filters=("ask",))
     answer5 = Group("answer5", "respond", 2, protocol="mqtt5", filters=("ask5",), shared="all")
-    outcome = run(ScriptedBroker(), ask, five, answer, answer5)
+    outcome = run(MessageBroker(), ask, five, answer, answer5)
     for asking, answering in (("ask", "answer"), ("ask5", "answer5")):
         totals = outcome.groups[asking]
         assert totals.sent > 20

@@ -60,7 +60,9 @@ def test_a_new_rate_holds_from_now_on_and_what_was_due_stays_due() -> None:
     assert after(steady, 51.01) == pytest.approx(41, abs=1)
 
 
-pieces = st.lists(st.tuples(st.floats(0.01, 5), st.floats(0, 1e5), st.floats(0, 1e4)), min_size=1, max_size=6)
+# Messages a second, and how that changes; a message in a year is none.
+rates, slopes = (st.just(0.0) | st.floats(1e-6, most) for most in (1e5, 1e4))
+pieces = st.lists(st.tuples(st.floats(0.01, 5), rates, slopes), min_size=1, max_size=6)
 
 
 @settings(max_examples=50, deadline=None)
@@ -81,6 +83,13 @@ def test_count_and_due_agree(parts: list[tuple[float, float, float]], share: flo
     assert np.allclose(
         [one.when(number) for number in range(max(0, count - 50), max(0, count - 50) + 60)], due, rtol=1e-9
     )
+
+
+def test_a_rate_that_ends_leaves_nothing_due() -> None:
+    ending = Schedule((Piece(0.0, 1.0), Piece(1.0, 0.0)), START)
+    assert after(ending, 5) == 1
+    assert ending.due(0, 2).tolist() == [START, NEVER]
+    assert ending.when(1) == NEVER
 
 
 def test_processes_take_turns() -> None:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from heliograph.lab.load.plan import Group
-from heliograph.lab.scenarios import load
+from heliograph.lab.scenarios import load_scenario
 
 BEGAN = datetime(2026, 3, 14, 9, 0, tzinfo=UTC)
 MACHINE = {
@@ -70,7 +70,7 @@ class Made:
 
     @property
     def groups(self) -> tuple[Group, ...]:
-        scenario = load(self.scenario)
+        scenario = load_scenario(self.scenario)
         return () if scenario.is_flow else scenario.plan(SCALE, self.variant).groups
 
 
@@ -117,7 +117,7 @@ def write(directory: Path, made: list[Made] | None = None, without: tuple[str, .
 
 
 def _manifest(made: Made, number: int) -> dict[str, Any]:
-    scenario = load(made.scenario)
+    scenario = load_scenario(made.scenario)
     if scenario.is_flow:
         plan = json.dumps(asdict(scenario.flow(made.variant)))
         setup: dict[str, Any] = {"flow": {"flow.yaml": "name: simple\n", "simple.esql": "..."}, "messages": 9}

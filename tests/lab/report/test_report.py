@@ -192,7 +192,7 @@ def test_what_was_set_by_hand_is_part_of_the_command(tmp_path: Path) -> None:
 def test_limitations_are_facts_of_the_runs(said: dict[str, Any]) -> None:
     told = " ".join(said["limitations"]["points"])
     assert "on one machine with 2 cores" in told
-    assert "load average before the runs was 1.5: in 17 of 17 runs others were using the machine" in told
+    assert "load average before the runs was 1.5: other processes were using the machine when 17 of 17" in told
     assert "used 40 % to 42.9 % of the CPU" in told
     assert "In 1 of 17 results the load generator was the limit" in told
     assert "FANIN 400K producers on heliograph" in told
@@ -215,7 +215,7 @@ def test_what_the_generator_limited_is_a_headline_only_where_there_is_no_other(t
     own = Made("PERSISTENT", "heliograph", 460, 1.0)
     summary = report_of(tmp_path / "both", [bound, own])["summary"]
     assert summary["points"][0].endswith("(PERSISTENT, scale 0.001): heliograph 460.")
-    assert "1 of 2 results kept to the rule of their scenario; in 1 the load generator" in summary["paragraphs"][0]
+    assert "1 of 2 results passed; in 1 the load generator" in summary["paragraphs"][0]
     summary = report_of(tmp_path / "one", [bound])["summary"]
     assert summary["points"][0].endswith("heliograph at least 90 K (limited by the generator).")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from heliograph.lab.scenarios import SOURCES, Scenario, Source, catalogue
+from heliograph.lab.scenarios import SOURCES, ReportDocument, Scenario, all_scenarios
 from heliograph.lab.scenarios.scenario_reader import TYPES, read_scenario
 from heliograph.lab.scenarios.scenario_terms import NEEDS, VALUES
 
@@ -13,12 +13,12 @@ TEXT = (Path(__file__).parents[3] / "docs" / "reference" / "lab-scenarios.md").r
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.name)
-def test_the_tables_have_every_scenario_in_order(source: Source) -> None:
+def test_the_tables_have_every_scenario_in_order(source: ReportDocument) -> None:
     part = TEXT.split(f"### {source.title}", 1)[1].split("\n### ", 1)[0]
     rows = [
         tuple(cell.strip() for cell in line.split("|")[1:4]) for line in part.splitlines() if line.startswith("| `")
     ]
-    assert rows == [_row(scenario) for scenario in catalogue(source.name)]
+    assert rows == [_row(scenario) for scenario in all_scenarios(source.name)]
 
 
 def _row(scenario: Scenario) -> tuple[str, str, str]:
@@ -26,7 +26,7 @@ def _row(scenario: Scenario) -> tuple[str, str, str]:
 
 
 def test_the_number_of_scenarios_is_right() -> None:
-    assert f"There are {len(catalogue())} of them" in TEXT
+    assert f"There are {len(all_scenarios())} of them" in TEXT
 
 
 def test_the_example_can_be_read_and_planned() -> None:

@@ -8,12 +8,12 @@ import pytest
 from heliograph.lab.spark import alerts, spark_bench
 from heliograph.lab.spark.site import Spent
 from heliograph.lab.spark.source_case import bytes_alone, loads
-from heliograph.lab.spark.spark_rows import QUICK, Row, Run, best, middle, run_of, shortfalls
+from heliograph.lab.spark.spark_rows import QUICK, SparkRow, SparkRun, best, middle, run_of, shortfalls
 from heliograph.lab.spark.streams import text_payload
 
 
 def run(seconds, cpu=10.0, others=0.0):
-    return Run(1000, seconds, cpu, 0.0, others)
+    return SparkRun(1000, seconds, cpu, 0.0, others)
 
 
 def test_a_job_is_counted_by_row():
@@ -31,37 +31,37 @@ def test_the_run_in_the_middle_is_compared_where_contenders_take_turns() -> None
 
 
 def test_a_row_says_how_many_times_as_long_it_takes():
-    row = Row("stream", 100, run(1.5, cpu=30.0), run(1.0, cpu=10.0), 1.3)
+    row = SparkRow("stream", 100, run(1.5, cpu=30.0), run(1.0, cpu=10.0), 1.3)
     assert (row.times, row.times_cpu) == (pytest.approx(1.5), pytest.approx(3.0))
     assert spark_bench.line(row).split() == ["stream", "100", "667", "30", "0", "1.50x", "3.00x", "goal", "1.3x"]
 
 
 def test_a_row_that_takes_too_long_falls_short():
-    slow, quick = (Row("stream", 100, run(seconds), run(1.0), 1.3) for seconds in (1.5, 1.2))
+    slow, quick = (SparkRow("stream", 100, run(seconds), run(1.0), 1.3) for seconds in (1.5, 1.2))
     assert shortfalls([slow, quick]) == ["stream, 100 bytes: 1.50x the time, wanted at most 1.3x; 1.00x the CPU time"]
 
 
 def test_a_row_without_a_goal_never_falls_short():
-    assert shortfalls([Row("stream", 100, run(9.0), run(1.0))]) == []
+    assert shortfalls([SparkRow("stream", 100, run(9.0), run(1.0))]) == []
 
 
 def test_a_figure_that_is_too_large_falls_short():
-    row = Row("alerts", 80, figures={"50P ms": 400.0}, most={"50P ms": 300.0})
+    row = SparkRow("alerts", 80, figures={"50P ms": 400.0}, most={"50P ms": 300.0})
     assert shortfalls([row]) == ["alerts, 80 bytes: 50P ms 400, wanted at most 300"]
 
 
 def test_a_case_that_failed_says_why():
-    row = Row("sink", 0, error="3 are missing\nand so on")
+    row = SparkRow("sink", 0, error="3 are missing\nand so on")
     assert spark_bench.line(row).endswith("failed: 3 are missing")
     assert len(shortfalls([row])) == 1
 
 
 def test_a_row_that_was_disturbed_says_so():
-    assert spark_bench.line(Row("stream", 100, run(1.0, others=0.7))).endswith("noisy: others used 0.7 cores")
+    assert spark_bench.line(SparkRow("stream", 100, run(1.0, others=0.7))).endswith("noisy: others used 0.7 cores")
 
 
 def test_rows_can_be_written_as_json():
-    assert json.loads(json.dumps(spark_bench.as_data(Row("stream", 100, run(2.0), run(1.0)))))["times"] == 2.0
+    assert json.loads(json.dumps(spark_bench.as_data(SparkRow("stream", 100, run(2.0), run(1.0)))))["times"] == 2.0
 
 
 @pytest.mark.parametrize("load", loads(QUICK), ids=lambda load: load.stream)

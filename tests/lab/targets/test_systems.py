@@ -7,25 +7,33 @@ import pytest
 
 from heliograph.errors import Problem
 from heliograph.lab.load import Group, Plan
-from heliograph.lab.targets.external import External
+from heliograph.lab.targets.external import ExternalSystem
 from heliograph.lab.targets.heliograph_server import Heliograph
 from heliograph.lab.targets.mosquitto import Mosquitto
 from heliograph.lab.targets.nats import Nats
 from heliograph.lab.targets.rabbitmq import RabbitMQ
-from heliograph.lab.targets.requirements import Binding, Demand, Layout, Way, needs_of, stores, ways_of
-from heliograph.lab.targets.target import Listener, Setup
-from heliograph.lab.targets.target_catalogue import chosen
+from heliograph.lab.targets.requirements import (
+    Binding,
+    Layout,
+    ListenerType,
+    Requirements,
+    is_durable,
+    listener_types_of,
+    needs_of,
+)
+from heliograph.lab.targets.target import Listener, TargetSetup
+from heliograph.lab.targets.target_catalogue import choose_systems
 from paho_client import V311, PahoClient
 
-TCP, TLS, WS = Way("mqtt", "tcp"), Way("mqtt", "tls"), Way("mqtt", "ws")
+TCP, TLS, WS = ListenerType("mqtt", "tcp"), ListenerType("mqtt", "tls"), ListenerType("mqtt", "ws")
 
 
 def kind(name):
-    return chosen([name], [], None, verify=True)[0]
+    return choose_systems([name], [], None, verify=True)[0]
 
 
 def needs(target):
-    return pytest.mark.skipif(target().version() is None, reason=f"{target.name} is missing: {target.remedy}")
+    return pytest.mark.skipif(target().version() is None, reason=f"{target.name} is missing: {target.install_hint}")
 
 
 def publish_one(port, tls=None):
@@ -40,13 +48,13 @@ def publish_one(port, tls=None):
 @pytest.mark.parametrize(
     ("name", "ways"),
     [
-        ("heliograph", (TCP, TLS, WS, Way("amqp", "tcp"))),
+        ("heliograph", (TCP, TLS, WS, ListenerType("amqp", "tcp"))),
         pytest.param("mosquitto", (TCP, TLS, WS), marks=needs(Mosquitto)),
         pytest.param("nats", (TCP, WS), marks=needs(Nats)),
     ],
 )
 def test_a_system_listens_in_every_way_that_is_wanted_and_tells_its_figures(name, ways):
-    with kind(name).running(Demand(ways), None) as system:
+    with kind(name).running(Requirements(ways), None) as system:
         assert {way.door for way in ways} <= system.addresses.keys()
         links = publish_one(system.addresses["mqtt-tcp"].port)
         if TLS in ways:
@@ -72,8 +80,8 @@ def _figures(statistics):
 
 
 def test_queues_and_discards_of_our_server_are_among_its_figures():
-    wanted = Demand(
-        (TCP, Way("amqp", "tcp")), layout=Layout(queues=("ORDERS",), bindings=(Binding("lab/#", "ORDERS"),))
+    wanted = Requirements(
+        (TCP, ListenerType("amqp", "tcp")), layout=Layout(queues=("ORDERS",), bindings=(Binding("lab/#", "ORDERS"),))
     )
     with kind("heliograph").running(wanted, None) as system:
         links = publish_one(system.addresses["mqtt-tcp"].port)
@@ -87,7 +95,7 @@ def test_queues_and_discards_of_our_server_are_among_its_figures():
 
 
 def test_each_queue_manager_has_a_door():
-    wanted = Demand((Way("amqp", "tcp"),), layout=Layout(managers=2, queues=("Q",)))
+    wanted = Requirements((ListenerType("amqp", "tcp"),), layout=Layout(managers=2, queues=("Q",)))
     with kind("heliograph").running(wanted, None) as system:
         ports = [system.addresses[f"QM{number}"].port for number in range(2)]
         assert len({system.addresses["amqp-tcp"].port, *ports}) == 3
@@ -104,8 +112,8 @@ def test_a_plan_tells_what_it_needs():
         ),
         seconds=1,
     )
-    assert ways_of(plan) == (Way("amqp", "tcp"), TCP, TLS)
-    assert stores(plan)
+    assert listener_types_of(plan) == (ListenerType("amqp", "tcp"), TCP, TLS)
+    assert is_durable(plan)
     assert needs_of(plan) == {
         *("mqtt", "mqtt5", "qos2", "tls", "mqtt-tcp-and-tls", "shared", "amqp", "selectors", "transactions")
     }
@@ -115,7 +123,7 @@ def test_a_plan_tells_what_it_needs():
 def test_limits_that_a_scenario_sets_reach_the_configuration(target, tmp_path):
     limits = {Heliograph: "max_messages = 777", Mosquitto: "max_queued_messages 777"}
     sizes = {Heliograph: "packet_size = ", RabbitMQ: "max_message_size = 123456", Nats: "max_payload: 123456"}
-    setup = Setup(tmp_path, (Listener(1),), spare_ports=(2, 3), max_messages=777, max_message_size=123456)
+    setup = TargetSetup(tmp_path, (Listener(1),), spare_ports=(2, 3), max_messages=777, max_message_size=123456)
     target().command(setup)
     text = "".join(file.read_text() for file in tmp_path.iterdir() if file.suffix in {".toml", ".conf"})
     assert limits.get(target, "") in text
@@ -123,10 +131,10 @@ def test_limits_that_a_scenario_sets_reach_the_configuration(target, tmp_path):
 
 
 def test_an_external_system_is_where_its_urls_say():
-    system_kind = External(["mqtts://ann:s%40lt@broker.example.com", "amqp://broker.example.com:7777"], "ca.pem")
-    assert {"mqtt", "tls", "amqp"} <= system_kind.knows
-    assert "websocket" not in system_kind.knows
-    with system_kind.running(Demand((TLS, Way("amqp", "tcp"))), None) as system:
+    system_kind = ExternalSystem(["mqtts://ann:s%40lt@broker.example.com", "amqp://broker.example.com:7777"], "ca.pem")
+    assert {"mqtt", "tls", "amqp"} <= system_kind.capabilities
+    assert "websocket" not in system_kind.capabilities
+    with system_kind.running(Requirements((TLS, ListenerType("amqp", "tcp"))), None) as system:
         address = system.addresses["mqtt-tls"]
         assert (address.host, address.port, address.ca_file) == ("broker.example.com", 8883, "ca.pem")
         assert system.addresses["amqp-tcp"].port == 7777
@@ -135,6 +143,6 @@ def test_an_external_system_is_where_its_urls_say():
 
 
 def test_an_external_system_needs_a_url_for_each_way_of_the_load():
-    system_kind = External(["mqtt://localhost"])
-    with pytest.raises(Problem, match="give a --url for that"), system_kind.running(Demand((TLS,)), None):
+    system_kind = ExternalSystem(["mqtt://localhost"])
+    with pytest.raises(Problem, match="give a --url for that"), system_kind.running(Requirements((TLS,)), None):
         pass

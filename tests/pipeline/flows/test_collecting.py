@@ -9,7 +9,7 @@ import pytest
 
 from heliograph.flow.loading.flow_loading import load_flow
 from heliograph.pipeline.flows.aggregation.collecting import CollectJob
-from heliograph.pipeline.flows.aggregation.places import KEY, deadline_queue, kind_of, topics_of
+from heliograph.pipeline.flows.aggregation_requests import KEY, deadline_queue, kind_of, topics_of
 from heliograph.pipeline.flows.processing import FlowJob
 from pipeline.flows.stream_rows import as_rows, stream_rows
 

@@ -6,8 +6,7 @@ from flow_process import write_flow
 from heliograph.errors import Problem
 from heliograph.flow.loading.flow_loading import load_flow
 from heliograph.pipeline.flows.aggregation.fan_in import FanIn, fan_ins
-from heliograph.pipeline.flows.deploying import check_deployable, check_folder_suffices
-from heliograph.pipeline.flows.reaching import reachable
+from heliograph.pipeline.flows.deploying import check_deployable, check_folder_suffices, reachable
 from heliograph.pipeline.flows.routes import Routes
 
 CONTROL = "c: {type: AggregateControl, aggregate: A, timeout: 5}\n"

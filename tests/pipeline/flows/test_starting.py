@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from configurations import BOTH
 from flow_hands import Running, soon
 from flow_process import write_flow
 from heliograph.client import Message, Topic, connect
@@ -15,7 +16,7 @@ from heliograph.errors import Problem
 from heliograph.pipeline.flows import Routes, compare, start_flow
 from heliograph.pipeline.flows.starting import STATE, checkpoint_folder
 from pipeline.flows.stream_rows import NOON
-from running import BOTH, servers
+from running import servers
 
 CONFIG = f"""{BOTH}
 [[stream]]

@@ -13,8 +13,9 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from configurations import BOTH
 from plain_client import PlainClient
-from running import BOTH, Lines, RunningServer, Serve, environment, helio
+from running import Lines, RunningServer, Serve, environment, helio
 from small_flows import write_flow
 
 PATIENCE = 400.0

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from heliograph.pipeline.session.machine import Machine, this_machine
+from heliograph.pipeline.session.settings import Machine, this_machine
 
 GIGABYTE = 1 << 30
 

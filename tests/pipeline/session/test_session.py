@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from heliograph.pipeline.session.java import find_java
-from heliograph.pipeline.session.machine import this_machine
+from heliograph.pipeline.session.settings import this_machine
 
 # Each of these may start a session of its own, which takes long on a busy machine.
 pytestmark = pytest.mark.timeout(240)

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 import pytest
 
 from heliograph.errors import Problem
-from heliograph.pipeline.session.machine import Machine
-from heliograph.pipeline.session.settings import settings_of_session
+from heliograph.pipeline.session.settings import Machine, settings_of_session
 
 FOUR_CORES = Machine(4, 8 << 30)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.sink.desk import CONFIG, Desk
+from pipeline.sink.queue_server import CONFIG, QueueAdmin
 from running import RunningServer, servers
 
 
@@ -18,6 +18,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
 
 
 @pytest.fixture(scope="module")
-def desk(server: RunningServer) -> Iterator[Desk]:
-    with Desk(server.url("amqp")) as desk:
-        yield desk
+def admin(server: RunningServer) -> Iterator[QueueAdmin]:
+    with QueueAdmin(server.url("amqp")) as admin:
+        yield admin

@@ -17,7 +17,7 @@ from heliograph.pipeline.sink.publishing import Publishing
 from heliograph.pipeline.sink.units import MOST_MESSAGES
 from heliograph.pipeline.sink.writing import BatchWriter
 from heliograph.server.access.passwords import PasswordFile
-from pipeline.sink.desk import CONFIG, Desk
+from pipeline.sink.queue_server import CONFIG, QueueAdmin
 from running import PATIENCE, RunningServer, Serve
 
 COLUMNS = ("payload",)
@@ -39,9 +39,9 @@ def numbers(count: int) -> list[str]:
 
 
 @pytest.fixture
-def options(server: RunningServer, desk: Desk, request: pytest.FixtureRequest) -> Iterator[SinkOptions]:
+def options(server: RunningServer, admin: QueueAdmin, request: pytest.FixtureRequest) -> Iterator[SinkOptions]:
     """Everything goes to a queue that has the name of the test."""
-    options = SinkOptions(server=server.url("amqp"), queue=desk.queue(f"Q{abs(hash(request.node.name))}"))
+    options = SinkOptions(server=server.url("amqp"), queue=admin.queue(f"Q{abs(hash(request.node.name))}"))
     yield options
     drop_channel(options)
 
@@ -57,58 +57,58 @@ def interrupted(batches: Batches, after: int) -> Batches:
         yield batch
 
 
-def test_all_rows_are_published_in_order(options: SinkOptions, desk: Desk) -> None:
+def test_all_rows_are_published_in_order(options: SinkOptions, admin: QueueAdmin) -> None:
     assert publish(options, rows(2500), "order") == 2500
-    assert desk.bodies(options.queue) == numbers(2500)
+    assert admin.bodies(options.queue) == numbers(2500)
 
 
-def test_a_task_that_is_repeated_publishes_nothing(options: SinkOptions, desk: Desk) -> None:
+def test_a_task_that_is_repeated_publishes_nothing(options: SinkOptions, admin: QueueAdmin) -> None:
     publish(options, rows(100), "repeat", batch=4)
     publish(options, rows(100), "repeat", batch=4)
-    assert desk.bodies(options.queue) == numbers(100)
+    assert admin.bodies(options.queue) == numbers(100)
 
 
-def test_the_next_batch_is_published(options: SinkOptions, desk: Desk) -> None:
+def test_the_next_batch_is_published(options: SinkOptions, admin: QueueAdmin) -> None:
     publish(options, rows(3), "next", batch=0)
     publish(options, rows(2), "next", batch=1)
-    assert desk.bodies(options.queue) == ["0", "1", "2", "0", "1"]
+    assert admin.bodies(options.queue) == ["0", "1", "2", "0", "1"]
 
 
-def test_a_batch_may_need_several_units_of_work(options: SinkOptions, desk: Desk) -> None:
+def test_a_batch_may_need_several_units_of_work(options: SinkOptions, admin: QueueAdmin) -> None:
     publish(options, rows(MOST_MESSAGES + 1500), "units")
-    assert desk.bodies(options.queue) == numbers(MOST_MESSAGES + 1500)
+    assert admin.bodies(options.queue) == numbers(MOST_MESSAGES + 1500)
 
 
-def test_a_task_that_fails_within_its_first_unit_has_published_nothing(options: SinkOptions, desk: Desk) -> None:
+def test_a_task_that_fails_within_its_first_unit_has_published_nothing(options: SinkOptions, admin: QueueAdmin) -> None:
     with pytest.raises(Interrupted):
         publish(options, interrupted(rows(5000), after=3), "fails")
-    assert desk.bodies(options.queue) == []
+    assert admin.bodies(options.queue) == []
 
 
-def test_a_task_goes_on_where_the_last_attempt_ended(options: SinkOptions, desk: Desk) -> None:
+def test_a_task_goes_on_where_the_last_attempt_ended(options: SinkOptions, admin: QueueAdmin) -> None:
     with pytest.raises(Interrupted):
         publish(options, interrupted(rows(12_000), after=11), "goes-on")
     publish(options, rows(12_000), "goes-on")
-    assert desk.bodies(options.queue) == numbers(12_000)
+    assert admin.bodies(options.queue) == numbers(12_000)
 
 
-def test_a_task_may_be_cut_short_without_being_told(options: SinkOptions, desk: Desk) -> None:
+def test_a_task_may_be_cut_short_without_being_told(options: SinkOptions, admin: QueueAdmin) -> None:
     """Arrow takes a socket that Spark has closed for the end of the rows."""
     publish(options, rows(700), "cut-short")
     publish(options, rows(1500, size=400), "cut-short")
-    assert desk.bodies(options.queue) == numbers(1500)
+    assert admin.bodies(options.queue) == numbers(1500)
 
 
-def test_rows_that_ended_before_their_time_are_undone(options: SinkOptions, desk: Desk) -> None:
+def test_rows_that_ended_before_their_time_are_undone(options: SinkOptions, admin: QueueAdmin) -> None:
     def say_so() -> None:
         raise Interrupted
 
     with pytest.raises(Interrupted):
         Publishing(Part("undone", 0, 0), COLUMNS, options, say_so).publish(rows(100))
-    assert desk.bodies(options.queue) == []
+    assert admin.bodies(options.queue) == []
 
 
-def test_two_attempts_at_one_time_publish_once(server: RunningServer, options: SinkOptions, desk: Desk) -> None:
+def test_two_attempts_at_one_time_publish_once(server: RunningServer, options: SinkOptions, admin: QueueAdmin) -> None:
     """Spark starts a second attempt at a slow task; the first goes on when the second has begun."""
     slow_has_begun, second_has_begun = threading.Event(), threading.Event()
 
@@ -134,20 +134,20 @@ def test_two_attempts_at_one_time_publish_once(server: RunningServer, options: S
     for attempt in attempts:
         attempt.join(60)
     drop_channel(other)
-    assert desk.bodies(options.queue) == numbers(3000)
+    assert admin.bodies(options.queue) == numbers(3000)
 
 
 def test_no_rows_need_no_server() -> None:
     assert publish(SinkOptions(server="amqp://127.0.0.1:1", queue="q"), iter(()), "nothing") == 0
 
 
-def test_an_older_checkpoint_is_not_taken_for_a_repeated_batch(options: SinkOptions, desk: Desk) -> None:
+def test_an_older_checkpoint_is_not_taken_for_a_repeated_batch(options: SinkOptions, admin: QueueAdmin) -> None:
     publish(options, rows(1), "older", batch=8)
     with pytest.raises(Problem, match="older was to publish batch 3, but the server already has batch 8 of it"):
         publish(options, rows(1), "older", batch=3)
 
 
-def test_a_batch_with_fewer_rows_than_before_is_another_batch(options: SinkOptions, desk: Desk) -> None:
+def test_a_batch_with_fewer_rows_than_before_is_another_batch(options: SinkOptions, admin: QueueAdmin) -> None:
     publish(options, rows(10), "fewer")
     with pytest.raises(Problem, match="had at least 10 rows when it was published before, and has 4 now"):
         publish(options, rows(4), "fewer")
@@ -159,11 +159,11 @@ def test_a_queue_that_is_not_there_is_named_with_the_row(server: RunningServer) 
         publish(options, rows(5), "nowhere")
 
 
-def test_a_full_queue_takes_nothing_of_the_unit(server: RunningServer, desk: Desk) -> None:
-    options = SinkOptions(server=server.url("amqp"), queue=desk.queue("small", max_depth=5))
+def test_a_full_queue_takes_nothing_of_the_unit(server: RunningServer, admin: QueueAdmin) -> None:
+    options = SinkOptions(server=server.url("amqp"), queue=admin.queue("small", max_depth=5))
     with pytest.raises(Problem, match=r"row 5 of partition 0 in batch 0 was refused by the server: .*full"):
         publish(options, rows(8), "small")
-    assert desk.bodies("small") == []
+    assert admin.bodies("small") == []
 
 
 def test_a_topic_with_a_wildcard_is_named_with_the_row(server: RunningServer) -> None:
@@ -183,8 +183,8 @@ def test_a_task_outlives_a_server_that_is_killed(serve: Serve) -> None:
     address = first.url("amqp")
     config = CONFIG.replace('protocol = "amqp"\nport = 0', f'protocol = "amqp"\nport = {first.port_of("amqp")}')
     options = SinkOptions(server=address, queue="q")
-    with Desk(address) as desk:
-        desk.queue("q")
+    with QueueAdmin(address) as admin:
+        admin.queue("q")
     back: list[RunningServer] = []
 
     def batches() -> Batches:
@@ -196,8 +196,8 @@ def test_a_task_outlives_a_server_that_is_killed(serve: Serve) -> None:
 
     publish(options, batches(), "outlives")
     drop_channel(options)
-    with Desk(address) as desk:
-        assert desk.bodies("q") == numbers(15_000)
+    with QueueAdmin(address) as admin:
+        assert admin.bodies("q") == numbers(15_000)
 
 
 def test_a_user_is_let_in_by_the_right_password_only(serve: Serve, tmp_path: Path) -> None:
@@ -222,8 +222,8 @@ def test_a_task_waits_for_a_server_whose_pages_say_where_it_listens(serve: Serve
     config = config.replace("[http]\nport = 0", f"[http]\nport = {first.port_of('http')}")
     address = first.url("amqp")
     options = SinkOptions(server=first.url("http"), queue="q")
-    with Desk(address) as desk:
-        desk.queue("q")
+    with QueueAdmin(address) as admin:
+        admin.queue("q")
     later = threading.Timer(1.0, lambda: serve(config + storage))
 
     def batches() -> Batches:
@@ -236,12 +236,12 @@ def test_a_task_waits_for_a_server_whose_pages_say_where_it_listens(serve: Serve
     publish(options, batches(), "waits")
     later.join()
     drop_channel(options)
-    with Desk(address) as desk:
-        assert desk.bodies("q") == numbers(3000)
+    with QueueAdmin(address) as admin:
+        assert admin.bodies("q") == numbers(3000)
 
 
 def test_a_job_that_failed_leaves_no_tokens_whoever_still_holds_one(
-    options: SinkOptions, desk: Desk, monkeypatch: pytest.MonkeyPatch
+    options: SinkOptions, admin: QueueAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its second task has failed on its way, and the first does not know yet that the job has."""
     monkeypatch.setattr(uuid, "uuid4", lambda: uuid.UUID(int=7))
@@ -266,11 +266,11 @@ def test_a_job_that_failed_leaves_no_tokens_whoever_still_holds_one(
     assert begun.wait(PATIENCE)
     with pytest.raises(Interrupted):
         Publishing(Part(job, 0, 1), COLUMNS, options, lambda: None).publish(interrupted(rows(20, 10), 1))
-    assert desk.queues(f"SPARK.{job}.*") == [f"SPARK.{job}.0", f"SPARK.{job}.1"]
+    assert admin.queues(f"SPARK.{job}.*") == [f"SPARK.{job}.0", f"SPARK.{job}.1"]
     threading.Timer(0.3, failed.set).start()
     writer.abort([None, None])
     task.join(PATIENCE)
-    assert desk.queues(f"SPARK.{job}.*") == []
+    assert admin.queues(f"SPARK.{job}.*") == []
 
 
 def test_a_job_that_failed_because_there_is_no_server_ends_well() -> None:

@@ -14,7 +14,7 @@ from pyspark.sql.streaming import StreamingQuery
 
 from heliograph.log.streams.stream_reader import StreamReader
 from paho_client import PahoClient
-from pipeline.sink.desk import CONFIG, Desk
+from pipeline.sink.queue_server import CONFIG, QueueAdmin
 from pipeline.source.plants import wait_until
 from running import RunningServer, Serve
 
@@ -81,8 +81,8 @@ class Files:
 
 
 @pytest.fixture
-def files(spark: SparkSession, tmp_path: Path, server: RunningServer, desk: Desk) -> Files:
-    return Files(spark, tmp_path, server.url("amqp"), desk.queue(f"files.{tmp_path.name[-30:]}"))
+def files(spark: SparkSession, tmp_path: Path, server: RunningServer, admin: QueueAdmin) -> Files:
+    return Files(spark, tmp_path, server.url("amqp"), admin.queue(f"files.{tmp_path.name[-30:]}"))
 
 
 def test_rows_reach_mqtt_subscribers_with_their_properties(spark: SparkSession, server: RunningServer) -> None:
@@ -108,10 +108,10 @@ def test_a_retained_row_is_there_for_later_subscribers(spark: SparkSession, serv
     assert (message.payload, message.retain) == (b"kept", True)
 
 
-def test_rows_reach_amqp_consumers_as_well(spark: SparkSession, server: RunningServer, desk: Desk) -> None:
-    queue = desk.queue("full")
+def test_rows_reach_amqp_consumers_as_well(spark: SparkSession, server: RunningServer, admin: QueueAdmin) -> None:
+    queue = admin.queue("full")
     write(spark.sql(FULL).drop("topic"), server.url("amqp"), queue=queue)
-    (message,) = desk.taken(queue)
+    (message,) = admin.taken(queue)
     assert (message.body, message.content_type, message.correlation_id) == (b"warm", "text/plain", "42")
     assert (message.message_id, message.priority, message.persistent) == ("mine", 7, True)
     assert message.properties == {"unit": "C", "place": "roof"}
@@ -136,44 +136,48 @@ def test_rows_are_in_a_stream_once(spark: SparkSession, server: RunningServer) -
     assert found() == list(range(3000))
 
 
-def test_the_server_is_found_by_its_pages(spark: SparkSession, server: RunningServer, desk: Desk) -> None:
-    queue = desk.queue("by-pages")
+def test_the_server_is_found_by_its_pages(spark: SparkSession, server: RunningServer, admin: QueueAdmin) -> None:
+    queue = admin.queue("by-pages")
     write(numbers(spark, 3), server.url("http"), queue=queue)
-    assert in_order(desk.bodies(queue)) == [0, 1, 2]
+    assert in_order(admin.bodies(queue)) == [0, 1, 2]
 
 
-def test_a_job_that_is_repeated_publishes_nothing(spark: SparkSession, server: RunningServer, desk: Desk) -> None:
-    queue = desk.queue("nightly")
+def test_a_job_that_is_repeated_publishes_nothing(
+    spark: SparkSession, server: RunningServer, admin: QueueAdmin
+) -> None:
+    queue = admin.queue("nightly")
     write(numbers(spark, 500), server.url("amqp"), queue=queue, job="nightly")
     write(numbers(spark, 500), server.url("amqp"), queue=queue, job="nightly")
-    assert in_order(desk.bodies(queue)) == list(range(500))
+    assert in_order(admin.bodies(queue)) == list(range(500))
 
 
-def test_a_job_without_a_name_leaves_nothing_behind(spark: SparkSession, server: RunningServer, desk: Desk) -> None:
-    before = desk.queues("SPARK*")
+def test_a_job_without_a_name_leaves_nothing_behind(
+    spark: SparkSession, server: RunningServer, admin: QueueAdmin
+) -> None:
+    before = admin.queues("SPARK*")
     write(numbers(spark, 500), server.url("amqp"), topic="unnamed")
-    assert desk.queues("SPARK*") == before
+    assert admin.queues("SPARK*") == before
 
 
-def test_a_streaming_query_publishes_each_row_once(files: Files, desk: Desk) -> None:
+def test_a_streaming_query_publishes_each_row_once(files: Files, admin: QueueAdmin) -> None:
     for _ in range(3):
         files.add(400)
     files.run()
     files.add(100)
     files.run()
-    assert in_order(desk.bodies(files.queue)) == list(range(1300))
+    assert in_order(admin.bodies(files.queue)) == list(range(1300))
 
 
-def test_a_driver_that_dies_before_its_commit_is_noted_publishes_nothing_twice(files: Files, desk: Desk) -> None:
+def test_a_driver_that_dies_before_its_commit_is_noted_publishes_nothing_twice(files: Files, admin: QueueAdmin) -> None:
     files.add(600)
     files.run()
     files.forget_commit(0)
     files.add(50)
     files.run()
-    assert in_order(desk.bodies(files.queue)) == list(range(650))
+    assert in_order(admin.bodies(files.queue)) == list(range(650))
 
 
-def test_a_task_that_fails_on_its_way_publishes_nothing_twice(files: Files, desk: Desk, tmp_path: Path) -> None:
+def test_a_task_that_fails_on_its_way_publishes_nothing_twice(files: Files, admin: QueueAdmin, tmp_path: Path) -> None:
     tried = tmp_path / "tried"
 
     def fail_once(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -187,7 +191,7 @@ def test_a_task_that_fails_on_its_way_publishes_nothing_twice(files: Files, desk
     files.add(5000)
     files.run(fail_once)  # Spark tries again by itself
     assert tried.exists()
-    assert in_order(desk.bodies(files.queue)) == list(range(5000))
+    assert in_order(admin.bodies(files.queue)) == list(range(5000))
 
 
 def test_a_query_outlives_a_server_that_is_killed(spark: SparkSession, serve: Serve, tmp_path: Path) -> None:
@@ -196,8 +200,8 @@ def test_a_query_outlives_a_server_that_is_killed(spark: SparkSession, serve: Se
     server = serve(CONFIG + storage)
     again = CONFIG.replace('protocol = "amqp"\nport = 0', f'protocol = "amqp"\nport = {server.port_of("amqp")}')
     address = server.url("amqp")
-    with Desk(address) as desk:
-        desk.queue("q")
+    with QueueAdmin(address) as admin:
+        admin.queue("q")
     half_way, go_on = tmp_path / "half-way", tmp_path / "go-on"
 
     def wait_half_way(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -221,8 +225,8 @@ def test_a_query_outlives_a_server_that_is_killed(spark: SparkSession, serve: Se
     killer.start()
     files.run(wait_half_way)
     killer.join()
-    with Desk(address) as desk:
-        assert in_order(desk.bodies("q")) == list(range(3000))
+    with QueueAdmin(address) as admin:
+        assert in_order(admin.bodies("q")) == list(range(3000))
 
 
 def test_mistakes_are_told_before_anything_runs(spark: SparkSession, server: RunningServer) -> None:

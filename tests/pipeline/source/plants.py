@@ -7,10 +7,11 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from configurations import PLANT
 from heliograph.log.streams.stream_reader import StreamReader
 from heliograph.mqtt import Publish
 from plain_client import PlainClient
-from running import PATIENCE, PLANT, RunningServer
+from running import PATIENCE, RunningServer
 
 CONFIG = f"""{PLANT}partitions = 2
 """

@@ -5,7 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.errors import Problem
-from heliograph.pipeline.source.data_loss import DataLoss, beginning_of, readable_from
+from heliograph.pipeline.errors import DataLoss
+from heliograph.pipeline.source.data_loss import beginning_of, readable_from
 from heliograph.pipeline.source.offsets import (
     FEWEST_MESSAGES,
     SMALLEST_PIECE,

@@ -15,8 +15,8 @@ from heliograph.log.errors import ServerUnreachable
 from heliograph.log.streams import remote_stream_reader
 from heliograph.log.streams.remote_stream_reader import RemoteStreamReader
 from heliograph.log.streams.stream_reader import StreamReader
+from heliograph.pipeline.errors import DataLoss
 from heliograph.pipeline.source import access
-from heliograph.pipeline.source.data_loss import DataLoss
 from heliograph.pipeline.source.filters import Wanted
 from heliograph.pipeline.source.offsets import Piece
 from heliograph.pipeline.source.options import source_options

@@ -7,8 +7,8 @@ import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 
 from heliograph.pipeline.source.message_properties import NO_PROPERTIES
+from heliograph.pipeline.spool.inbox import Rows
 from heliograph.pipeline.spool.reading import SpoolReader, spool_reader, spool_schema
-from heliograph.pipeline.spool.rows import Rows
 from heliograph.pipeline.spool.segments import Spool
 
 SEGMENTS = 8

@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from heliograph.errors import Problem
+from heliograph.pipeline.errors import SpoolInUse
 from heliograph.pipeline.source.message_properties import NO_PROPERTIES
-from heliograph.pipeline.spool.rows import Rows
-from heliograph.pipeline.spool.segments import Spool, SpoolInUse, read_segment, segment_file, segment_numbers
+from heliograph.pipeline.spool.inbox import Rows
+from heliograph.pipeline.spool.segments import Spool, read_segment, segment_file, segment_numbers
 
 NONE: frozenset[int] = frozenset()
 

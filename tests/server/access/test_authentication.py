@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from configurations import PLAIN, listener
 from heliograph.mqtt import Connect, Publish, Reason, Subscribe, Subscription
 from heliograph.server.access.passwords import Cost, PasswordFile
 from plain_client import PlainClient
-from running import PLAIN, RunningServer, servers
+from running import RunningServer, servers
 
-GUARDED = '[[listener]]\nname = "guarded"\nport = 0\nanonymous = false\n'
+GUARDED = listener(anonymous=False) + 'name = "guarded"\n'
 
 
 @pytest.fixture(scope="module")

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from configurations import PLAIN
 from heliograph import __version__
 from heliograph.mqtt import Publish
 from plain_client import PlainClient
-from running import PLAIN, RunningServer, servers
+from running import RunningServer, servers
 
 NAME = r"[a-zA-Z_:][a-zA-Z0-9_:]*"
 LABEL = r'[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\n]|\\[\\"n])*"'

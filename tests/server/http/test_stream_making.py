@@ -11,9 +11,10 @@ from urllib.error import HTTPError
 
 import pytest
 
+from configurations import BOTH
 from heliograph.log.streams.stream_reader import StreamReader
 from plain_client import PlainClient
-from running import BOTH, PATIENCE, RunningServer, Serve, servers
+from running import PATIENCE, RunningServer, Serve, servers
 
 CONFIG = f"""{BOTH}
 [storage]

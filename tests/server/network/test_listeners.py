@@ -7,15 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from certificates import Authority, Pair
+from certificates import Authority, trusting
+from configurations import NO_PAGES, all_kinds, listener, tls_listener, with_client_certificates
 from frames import BINARY, frame, open_websocket, read_frame
 from heliograph.mqtt import Connect, Reason, encode
 from paho_client import PahoClient
 from plain_client import PlainClient
 from running import PATIENCE, SOURCE, Serve
-
-TLS = '[[listener]]\nkind = "tls"\nport = 0\ncert = "{0.cert}"\nkey = "{0.key}"\n'
-NO_PAGES = "[http]\nenabled = false\n"
 
 
 def echo(client: PahoClient, payload: bytes = b"echo") -> bytes:
@@ -23,14 +21,6 @@ def echo(client: PahoClient, payload: bytes = b"echo") -> bytes:
     client.subscribe("echo", 1)
     client.publish("echo", payload, 1)
     return client.message().payload
-
-
-def trusting(authority: Authority, pair: Pair | None = None) -> ssl.SSLContext:
-    """A client's context that trusts this authority, and shows this certificate."""
-    context = ssl.create_default_context(cafile=authority.cert)
-    if pair is not None:
-        context.load_cert_chain(pair.cert, pair.key)
-    return context
 
 
 @pytest.mark.parametrize("scheme", ["mqtt", "mqtts", "ws", "wss", "unix"])
@@ -93,7 +83,7 @@ def test_every_interface_is_both_families_on_one_port(serve: Serve) -> None:
 
 
 def test_ipv6_alone(serve: Serve) -> None:
-    server = serve('[[listener]]\nhost = "::1"\nport = 0\n' + NO_PAGES)
+    server = serve(listener() + 'host = "::1"\n' + NO_PAGES)
     assert server.url("mqtt").startswith("mqtt://[::1]:")
     with PahoClient().connect(server.port, "::1") as client:
         assert echo(client) == b"echo"
@@ -101,7 +91,7 @@ def test_ipv6_alone(serve: Serve) -> None:
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
 def test_both_versions_of_tls_are_spoken(serve: Serve, authority: Authority, version: ssl.TLSVersion) -> None:
-    server = serve(TLS.format(authority.issue("server", "server")) + NO_PAGES)
+    server = serve(tls_listener(authority) + NO_PAGES)
     context = trusting(authority)
     context.minimum_version = context.maximum_version = version
     with PlainClient(server.port_of("mqtts"), tls=context).connected() as client:
@@ -110,7 +100,7 @@ def test_both_versions_of_tls_are_spoken(serve: Serve, authority: Authority, ver
 
 
 def test_tls_older_than_wanted_is_refused(serve: Serve, authority: Authority) -> None:
-    server = serve(TLS.format(authority.issue("server", "server")) + 'tls_min = "1.3"\n' + NO_PAGES)
+    server = serve(tls_listener(authority) + 'tls_min = "1.3"\n' + NO_PAGES)
     context = trusting(authority)
     context.maximum_version = ssl.TLSVersion.TLSv1_2
     with (
@@ -118,11 +108,6 @@ def test_tls_older_than_wanted_is_refused(serve: Serve, authority: Authority) ->
         pytest.raises(ssl.SSLError),
     ):
         context.wrap_socket(connection, server_hostname="localhost")
-
-
-def with_client_certificates(authority: Authority, wanted: str, more: str = "") -> str:
-    listener = TLS.format(authority.issue("server", "server"))
-    return f'{listener}client_ca = "{authority.cert}"\nclient_certificates = "{wanted}"\n{more}{NO_PAGES}'
 
 
 def test_a_required_certificate_is_the_way_in(serve: Serve, authority: Authority) -> None:
@@ -193,13 +178,7 @@ AMQP_SASL = b"AMQP\x03\x01\x00\x00"
 
 
 def amqp_listeners(authority: Authority) -> str:
-    pair = authority.issue("server", "amqp-listeners")
-    tls = f'cert = "{pair.cert}"\nkey = "{pair.key}"\n'
-    listeners = "".join(
-        f'[[listener]]\nprotocol = "amqp"\nkind = "{kind}"\nport = 0\n{tls if kind in {"tls", "wss"} else ""}'
-        for kind in ("tcp", "tls", "ws", "wss")
-    )
-    return f'{listeners}[[listener]]\nprotocol = "amqp"\nkind = "unix"\npath = "amqp.sock"\n[http]\nport = 0\n'
+    return all_kinds(authority.issue("server", "amqp-listeners"), "amqp")
 
 
 def test_the_addresses_of_amqp_listeners_say_what_is_spoken_there(serve: Serve, authority: Authority) -> None:
@@ -225,7 +204,7 @@ def test_an_amqp_client_is_served_by_every_kind(serve: Serve, authority: Authori
 
 
 def test_who_speaks_mqtt_to_an_amqp_listener_is_told_what_is_spoken_there(serve: Serve) -> None:
-    server = serve('[[listener]]\nprotocol = "amqp"\nport = 0\n' + NO_PAGES)
+    server = serve(listener(protocol="amqp") + NO_PAGES)
     with socket.create_connection(("127.0.0.1", server.port_of("amqp")), PATIENCE) as sock:
         sock.sendall(encode(Connect("c", 4), 4))
         assert sock.recv(100) == AMQP_SASL
@@ -233,6 +212,6 @@ def test_who_speaks_mqtt_to_an_amqp_listener_is_told_what_is_spoken_there(serve:
 
 
 def test_an_amqp_client_that_says_nothing_is_cut_off(serve: Serve) -> None:
-    server = serve('[[listener]]\nprotocol = "amqp"\nport = 0\n[limits]\nconnect_timeout = 0.3\n' + NO_PAGES)
+    server = serve(f"{listener(protocol='amqp')}[limits]\nconnect_timeout = 0.3\n{NO_PAGES}")
     with socket.create_connection(("127.0.0.1", server.port_of("amqp")), PATIENCE) as sock:
         assert sock.recv(100) == b""

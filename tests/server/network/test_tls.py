@@ -9,12 +9,12 @@ from typing import Self
 
 import pytest
 
-from certificates import Authority
+from certificates import Authority, trusting
+from configurations import PLAIN, listener
 from heliograph.mqtt import Connect, Disconnect, Publish, Reason, Subscribe, Subscription, encode
 from hostile.bystander import PATIENT, Bystander
 from plain_client import PlainClient, is_served
-from running import PLAIN, RunningServer, Serve
-from server.network.test_listeners import trusting
+from running import RunningServer, Serve
 from tls_by_hand import TlsByHand
 from tools import program
 
@@ -27,7 +27,7 @@ SUBSCRIBE, SUBACK = encode(Subscribe(1, (Subscription("a"),)), 4), b"\x90\x03\0\
 @pytest.fixture
 def tls_listener(authority: Authority) -> str:
     pair = authority.issue("server", "tls-server")
-    return f'{PLAIN}[[listener]]\nkind = "tls"\nport = 0\ncert = "{pair.cert}"\nkey = "{pair.key}"\n'
+    return PLAIN + listener("tls", pair=pair)
 
 
 @pytest.fixture(params=list(VERSIONS))

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
+from configurations import PLAIN
 from heliograph.mqtt import PubAck, Publish
 from plain_client import PlainClient, is_served
-from running import PATIENCE, PLAIN, RunningServer, Serve
+from running import PATIENCE, RunningServer, Serve
 
 TWO = f"""{PLAIN}
 [storage]

@@ -23,20 +23,7 @@ from typing import Any, Final, NamedTuple
 from heliograph.amqp import conditions
 from heliograph.amqp.codec import performatives
 from heliograph.amqp.codec.frames import amqp_frame
-from heliograph.amqp.codec.performatives import (
-    MAX_UINT,
-    RECEIVER,
-    SENDER,
-    Attach,
-    Begin,
-    DeliveryState,
-    Error,
-    Flow,
-    ReceiverSettleMode,
-    SenderSettleMode,
-    Source,
-    Target,
-)
+from heliograph.amqp.codec.performatives import MAX_UINT, RECEIVER, SENDER, Attach, Begin, DeliveryState, Error, Flow
 from heliograph.amqp.codec.values import Composite
 from heliograph.amqp.engine.link import DEFAULT_MAX_MESSAGE_SIZE, SERIAL_HALF, Link, LinkEvent, Settled, serial_rest
 from heliograph.amqp.engine.outgoing import OutgoingTransfers
@@ -98,18 +85,18 @@ class Session:
     def attach_sender(
         self,
         name: str,
-        target: Target | performatives.Coordinator,
+        target: performatives.Target | performatives.Coordinator,
         *,
-        source: Source | None = None,
-        snd_settle_mode: SenderSettleMode = SenderSettleMode.MIXED,
-        rcv_settle_mode: ReceiverSettleMode = ReceiverSettleMode.FIRST,
+        source: performatives.Source | None = None,
+        snd_settle_mode: performatives.SenderSettleMode = performatives.SenderSettleMode.MIXED,
+        rcv_settle_mode: performatives.ReceiverSettleMode = performatives.ReceiverSettleMode.FIRST,
         properties: dict[Any, Any] | None = None,
         offered_capabilities: tuple[str, ...] = (),
         desired_capabilities: tuple[str, ...] = (),
     ) -> Sender:
         """Begin a link on which we send; `Attached` is the peer's answer. `LimitReached` when it allows no more."""
         link = Sender(self, name, self._free_handle())
-        link.source = source or Source()
+        link.source = source or performatives.Source()
         link.target = target
         link.snd_settle_mode, link.rcv_settle_mode = snd_settle_mode, rcv_settle_mode
         self._begin_link(link)
@@ -121,11 +108,11 @@ class Session:
     def attach_receiver(
         self,
         name: str,
-        source: Source | None,
+        source: performatives.Source | None,
         *,
-        target: Target | None = None,
-        snd_settle_mode: SenderSettleMode = SenderSettleMode.MIXED,
-        rcv_settle_mode: ReceiverSettleMode = ReceiverSettleMode.FIRST,
+        target: performatives.Target | None = None,
+        snd_settle_mode: performatives.SenderSettleMode = performatives.SenderSettleMode.MIXED,
+        rcv_settle_mode: performatives.ReceiverSettleMode = performatives.ReceiverSettleMode.FIRST,
         max_message_size: int = DEFAULT_MAX_MESSAGE_SIZE,
         properties: dict[Any, Any] | None = None,
         offered_capabilities: tuple[str, ...] = (),
@@ -134,7 +121,7 @@ class Session:
         """Begin a link on which we receive (a null source asks what is behind the name). Give credit with `flow`."""
         link = Receiver(self, name, self._free_handle())
         link.source = source
-        link.target = target or Target()
+        link.target = target or performatives.Target()
         link.snd_settle_mode, link.rcv_settle_mode = snd_settle_mode, rcv_settle_mode
         self._begin_link(link)
         link.send_attach(

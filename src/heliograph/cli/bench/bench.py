@@ -35,7 +35,7 @@ def _rounds(text: str) -> int:
 
 def run(args: argparse.Namespace) -> int:
     """Measure; 1 if our own server failed, or lost or repeated messages."""
-    cases = bench.choose(args.case)
+    cases = bench.choose_cases(args.case)
     if args.list:
         bench.list_choices(cases)
         return 0
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     if args.repeat:
         effort = replace(effort, rounds=args.repeat)
     if not args.target:
-        for line in bench.missing(cases):
+        for line in bench.missing_targets(cases):
             print(line, file=sys.stderr)
     results = args.json or Path("bench-results") / time.strftime("%Y%m%dT%H%M%S.json")
     return bench.run_bench(cases, bench.choose_targets(args.target), effort, results, args.markdown)

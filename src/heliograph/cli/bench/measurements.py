@@ -127,7 +127,7 @@ def _connections_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--connections",
         type=int,
-        default=bench.most(),
+        default=bench.most_connections(),
         metavar="N",
         help="number of connections (default: %(default)s)",
     )

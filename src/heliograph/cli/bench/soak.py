@@ -8,8 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from heliograph.lab.bench import Plan
-from heliograph.lab.bench.soak import soak
+from heliograph.lab.bench import SoakPlan, run_soak
 from heliograph.lab.targets import Heliograph
 
 
@@ -24,7 +23,7 @@ def run(args: argparse.Namespace) -> int:
     """Run it; 1 when anything was lost or doubled, or the server grew."""
     results = args.csv or Path("bench-results") / time.strftime("soak-%Y%m%dT%H%M%S.csv")
     try:
-        return soak(Plan(args.minutes * 60, args.rate), results, Heliograph())
+        return run_soak(SoakPlan(args.minutes * 60, args.rate), results, Heliograph())
     except KeyboardInterrupt:
         print(f"broken off; samples so far: {results}", file=sys.stderr)
         return 130

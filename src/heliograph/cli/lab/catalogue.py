@@ -8,8 +8,8 @@ from heliograph.cli.commands import Action
 from heliograph.cli.lab.options import positive
 from heliograph.cli.shared.output import pairs, table
 from heliograph.lab.load import Group, Payload
-from heliograph.lab.scenarios import SOURCES, Scenario, catalogue, load
-from heliograph.lab.targets import chosen, known_names
+from heliograph.lab.scenarios import SOURCES, Scenario, all_scenarios, load_scenario
+from heliograph.lab.targets import choose_systems, system_names
 
 _LIST = "List the scenarios of the catalogue, and the systems that they can be run on."
 _LIST_EXAMPLES = """\
@@ -26,13 +26,14 @@ def _list_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _list(args: argparse.Namespace) -> int:
     """Print."""
-    rows = [(one.name, one.document, one.type, one.title) for one in catalogue(args.document)]
+    rows = [(one.name, one.document, one.type, one.title) for one in all_scenarios(args.document)]
     for line in table(("NAME", "DOCUMENT", "TYPE", "TITLE"), rows):
         print(line)
     print()
-    names = [name for name in known_names() if name != "external"]
+    names = [name for name in system_names() if name != "external"]
     systems = [
-        (one.name, one.version() or f"not installed; {one.remedy}") for one in chosen(names, [], None, verify=True)
+        (one.name, one.version() or f"not installed; {one.install_hint}")
+        for one in choose_systems(names, [], None, verify=True)
     ]
     for line in table(("TARGET", "VERSION"), [*systems, ("external", "wherever --url says")]):
         print(line)
@@ -55,7 +56,7 @@ def _show_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _show(args: argparse.Namespace) -> int:
     """Print."""
-    scenario = load(args.name)
+    scenario = load_scenario(args.name)
     print(f"{scenario.name}: {scenario.title} ({scenario.document})\n")
     print(textwrap.fill(" ".join(scenario.description.split()), _WIDTH))
     measure = scenario.measure.at_scale(args.scale)

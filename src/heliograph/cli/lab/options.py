@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from heliograph.errors import InvalidInput
-from heliograph.lab.targets import Kind, chosen, known_names
+from heliograph.lab.targets import SystemKind, choose_systems, system_names
 
 RESULTS = Path("lab-results")
 
@@ -15,7 +15,7 @@ def add_target(parser: argparse.ArgumentParser) -> None:
         "--target",
         action="append",
         metavar="NAME",
-        help=f"a system to measure: {', '.join(known_names())}; several are interleaved (heliograph)",
+        help=f"a system to measure: {', '.join(system_names())}; several are interleaved (heliograph)",
     )
     external = parser.add_argument_group("the target 'external'")
     external.add_argument(
@@ -29,12 +29,12 @@ def add_target(parser: argparse.ArgumentParser) -> None:
     external.add_argument("--insecure", action="store_true", help="trust any certificate")
 
 
-def targets(args: argparse.Namespace) -> list[Kind]:
+def targets(args: argparse.Namespace) -> list[SystemKind]:
     """The systems that the options name."""
     names = args.target or (["external"] if args.url else ["heliograph"])
     if args.url and "external" not in names:
         raise InvalidInput("--url is where the target 'external' is; name it with --target external")
-    return chosen(names, args.url, args.cafile, verify=not args.insecure)
+    return choose_systems(names, args.url, args.cafile, verify=not args.insecure)
 
 
 def add_load(parser: argparse.ArgumentParser) -> None:

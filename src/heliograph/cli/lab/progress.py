@@ -8,7 +8,7 @@ from typing import TextIO
 from heliograph.common.terminal import steer, visible
 from heliograph.errors import InvalidInput, Problem
 from heliograph.lab.load import Histogram, Interval
-from heliograph.lab.trials import Steering
+from heliograph.lab.trials import RecordedControl
 
 _HELP = "commands: rate=N (messages per second), stop, Enter for statistics"
 
@@ -30,7 +30,7 @@ class Progress:
         self._last = f"{title}: nothing yet"
         self._show(f"{title}: starting")
 
-    def look_on(self, interval: Interval) -> None:
+    def on_interval(self, interval: Interval) -> None:
         """Another second of a group in a process."""
         if self._second is not None and interval.second > self._second:
             self._last = f"{self._title}: {summary(self._second, self._parts)}"
@@ -88,14 +88,14 @@ class Console:
     def __init__(self, progress: Progress, lines: Iterable[str] = sys.stdin) -> None:
         self._progress = progress
         self._lines = lines
-        self._control: Steering | None = None
+        self._control: RecordedControl | None = None
         self.stopped = False
         """Whether somebody has had enough."""
         threading.Thread(target=self._listen, name="console", daemon=True).start()
 
-    def make_control(self) -> Steering:
+    def make_control(self) -> RecordedControl:
         """For the next run."""
-        self._control = Steering()
+        self._control = RecordedControl()
         return self._control
 
     def _listen(self) -> None:

@@ -11,13 +11,13 @@ from heliograph.cli.pipeline.options import add_spark
 from heliograph.cli.shared.output import showing, table
 from heliograph.errors import InvalidInput
 from heliograph.lab.report import FORMATS, write_report
-from heliograph.pipeline.running import is_sparks, sentence
+from heliograph.pipeline import is_spark_error, spark_error_text
 
 if TYPE_CHECKING:
     from heliograph.pipeline.scoring import Comparison
 from heliograph.cli.commands import Action
 from heliograph.lab.probes import power_samples, read_power_log
-from heliograph.lab.raw import add_samples, read_table, runs
+from heliograph.lab.raw import add_samples, read_table, run_names
 
 _REPORT = """\
 Write a report of what the lab measured: one HTML page that needs nothing else, and CSV, Markdown and JSON files.
@@ -74,8 +74,8 @@ def score(args: argparse.Namespace) -> None:
     try:
         score_runs(args.directory, master=args.master or None, conf=dict(args.conf))
     except Exception as error:
-        if is_sparks(error):
-            raise CommandFailed(sentence(error)) from error
+        if is_spark_error(error):
+            raise CommandFailed(spark_error_text(error)) from error
         raise
 
 
@@ -181,7 +181,7 @@ def _power_arguments(parser: argparse.ArgumentParser) -> None:
 def _power(args: argparse.Namespace) -> int:
     """Add to each run what was drawn meanwhile."""
     logs = [read_power_log(path) for path in args.logs]
-    known = runs(args.out)
+    known = run_names(args.out)
     for name in args.run or ():
         if name not in known:
             raise InvalidInput(f"{args.out}: there is no run {name}")

@@ -15,10 +15,17 @@ from heliograph.cli.shared.signals import ended_in_order
 from heliograph.errors import InvalidInput, Problem
 from heliograph.lab import BrokerGone, raise_file_limit, rounded
 from heliograph.lab.load import Histogram
-from heliograph.lab.raw import new_id
-from heliograph.lab.scenarios import Scenario, catalogue, load
-from heliograph.lab.trials import Experiment, Result, Runner, Steering, Trial, interleaved
-from heliograph.lab.trials.trial_runner import refusal
+from heliograph.lab.raw import new_run_id
+from heliograph.lab.scenarios import Scenario, all_scenarios, load_scenario
+from heliograph.lab.trials import (
+    Experiment,
+    RecordedControl,
+    Trial,
+    TrialResult,
+    TrialRunner,
+    interleaved,
+    reason_to_skip,
+)
 
 HEADINGS = (
     "SCENARIO",
@@ -36,7 +43,7 @@ HEADINGS = (
 )
 
 
-def row(results: Sequence[Result]) -> tuple[object, ...]:
+def row(results: Sequence[TrialResult]) -> tuple[object, ...]:
     """The row of all rounds of one scenario on one system."""
     trial = results[0].trial
     passed = sum(result.verdict.passed for result in results)
@@ -56,13 +63,13 @@ def row(results: Sequence[Result]) -> tuple[object, ...]:
     )
 
 
-def _latency(results: Sequence[Result], part: Callable[[Histogram], float]) -> str:
+def _latency(results: Sequence[TrialResult], part: Callable[[Histogram], float]) -> str:
     found = [result.latency for result in results]
     values = [part(one) for one in found if one is not None and one.count]
     return rounded(median(values) / 1e6) if values else "-"
 
 
-def _cores(results: Sequence[Result]) -> str:
+def _cores(results: Sequence[TrialResult]) -> str:
     values = [result.cpu_cores for result in results if result.cpu_cores is not None]
     return f"{median(values):.2f}" if values else "-"
 
@@ -102,7 +109,7 @@ def _rounds(text: str) -> int:
 class _Tally:
     """What has been done so far."""
 
-    results: dict[tuple[str, str], list[Result]] = field(default_factory=dict)
+    results: dict[tuple[str, str], list[TrialResult]] = field(default_factory=dict)
     skipped: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
 
@@ -113,10 +120,12 @@ def run(args: argparse.Namespace) -> int:
     kinds, set_to = targets(args), overrides(args)
     progress = Progress(sys.stderr)
     console = Console(progress) if args.interactive else None
-    experiment = Experiment(new_id("run"), args.out, progress.look_on, console.make_control if console else Steering)
+    experiment = Experiment(
+        new_run_id("run"), args.out, progress.on_interval, console.make_control if console else RecordedControl
+    )
     raise_file_limit()
     tally = _Tally()
-    with ended_in_order(), Runner(experiment) as runner:
+    with ended_in_order(), TrialRunner(experiment) as runner:
         for number, scenario in enumerate(scenarios, 1):
             if console is not None and console.stopped:
                 break
@@ -133,11 +142,11 @@ def run(args: argparse.Namespace) -> int:
 def _scenarios(args: argparse.Namespace) -> list[Scenario]:
     if args.all == bool(args.names):
         raise InvalidInput("expected names of scenarios, or --all; `helio lab list` shows what there is")
-    return catalogue() if args.all else [load(name) for name in args.names]
+    return all_scenarios() if args.all else [load_scenario(name) for name in args.names]
 
 
 def _possible(trials: Sequence[Trial], tally: _Tally, *, common: bool) -> list[Trial]:
-    refusals = [refusal(trial) for trial in trials]
+    refusals = [reason_to_skip(trial) for trial in trials]
     for trial, why in zip(trials, refusals, strict=True):
         if why:
             tally.skipped.append(f"{trial.scenario.name} on {trial.kind.name}: {why}")
@@ -147,7 +156,7 @@ def _possible(trials: Sequence[Trial], tally: _Tally, *, common: bool) -> list[T
 
 
 def _run_scenario(
-    trials: Sequence[Trial], repeats: int, runner: Runner, progress: Progress, place: str, tally: _Tally
+    trials: Sequence[Trial], repeats: int, runner: TrialRunner, progress: Progress, place: str, tally: _Tally
 ) -> None:
     for trial in interleaved(trials, repeats):
         turn = f", round {trial.round + 1} of {repeats}" if repeats > 1 else ""
@@ -173,7 +182,7 @@ def _print(tally: _Tally, experiment: Experiment) -> None:
         print(f"\nraw data: {experiment.directory}/runs, experiment {experiment.id}")
 
 
-def _why(results: Sequence[Result]) -> str:
+def _why(results: Sequence[TrialResult]) -> str:
     first = next((result for result in results if not result.verdict.passed), None)
     return f"{first.trial.title}: {first.verdict.why}" if first else ""
 

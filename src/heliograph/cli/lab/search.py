@@ -14,10 +14,18 @@ from heliograph.cli.lab.progress import Progress
 from heliograph.cli.shared.signals import ended_in_order
 from heliograph.errors import Problem
 from heliograph.lab import BrokerGone, raise_file_limit, rounded
-from heliograph.lab.raw import new_id
-from heliograph.lab.scenarios import load
-from heliograph.lab.trials import Experiment, Found, Result, Runner, Trial, find_peak, unit_of
-from heliograph.lab.trials.trial_runner import refusal
+from heliograph.lab.raw import new_run_id
+from heliograph.lab.scenarios import load_scenario
+from heliograph.lab.trials import (
+    Experiment,
+    PeakFound,
+    Trial,
+    TrialResult,
+    TrialRunner,
+    find_peak,
+    reason_to_skip,
+    unit_of,
+)
 
 EXAMPLES = """\
   helio lab search FANOUT --scale 0.01
@@ -34,18 +42,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Search on each system, then print what was found; 1 if a search could not be done."""
-    scenario, set_to = load(args.name), overrides(args)
+    scenario, set_to = load_scenario(args.name), overrides(args)
     progress = Progress(sys.stderr)
-    experiment = Experiment(new_id("search"), args.out, progress.look_on)
+    experiment = Experiment(new_run_id("search"), args.out, progress.on_interval)
     raise_file_limit()
     status, answers = 0, []
     for kind in targets(args):
         trial = Trial(scenario, kind, args.scale, args.variant, set_to, rack_units=args.rack_units)
-        if why := refusal(trial):
+        if why := reason_to_skip(trial):
             answers.append(f"{kind.name}: skipped: {why}")
             continue
         try:
-            with ended_in_order(), Runner(experiment) as runner:
+            with ended_in_order(), TrialRunner(experiment) as runner:
                 found = _search(trial, runner, progress)
             answers.append(f"{kind.name}: {found.sentence(unit_of(trial))} ({len(found.attempts)} trials)")
         except (BrokerGone, psutil.Error) as error:
@@ -58,10 +66,10 @@ def run(args: argparse.Namespace) -> int:
     return status
 
 
-def _search(trial: Trial, runner: Runner, progress: Progress) -> Found:
+def _search(trial: Trial, runner: TrialRunner, progress: Progress) -> PeakFound:
     unit = unit_of(trial)
 
-    def tell(value: float, result: Result) -> None:
+    def tell(value: float, result: TrialResult) -> None:
         ending = "holds" if result.verdict.passed else result.verdict.why
         progress.tell(f"{trial.kind.name}, {result.trial.purpose}: {rounded(value)} {unit}: {ending}")
 

@@ -14,7 +14,8 @@ from heliograph.cli.pipeline.options import add_server, add_spark, add_state
 from heliograph.cli.shared.output import showing
 from heliograph.common.ports import PAGES_URL
 from heliograph.errors import InvalidInput
-from heliograph.pipeline.running import Pipeline, is_sparks, sentence
+from heliograph.pipeline import is_spark_error, spark_error_text
+from heliograph.pipeline.running import Pipeline
 
 EXAMPLES = """\
   helio pipeline compare flows/orders-1 flows/orders-2 --source stream:orders
@@ -69,8 +70,8 @@ def run(args: argparse.Namespace) -> int:
         with showing("comparing"):
             comparison = compare(old, new, messages, input_node=args.input or None, state=state, samples=args.samples)
     except Exception as error:
-        if is_sparks(error):
-            raise CommandFailed(sentence(error)) from error
+        if is_spark_error(error):
+            raise CommandFailed(spark_error_text(error)) from error
         raise
     finally:
         spark.stop()

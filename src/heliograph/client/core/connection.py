@@ -66,7 +66,7 @@ from heliograph.client.errors import (
     InvalidDestination,
     MessagingProblem,
     NoAnswer,
-    problem_of,
+    problem_from,
 )
 from heliograph.client.pending import Pending, all_of, start
 from heliograph.common.pieces import Piece
@@ -87,16 +87,16 @@ class TemporaryLink(SenderEnd):
 
     def __init__(self, session: SessionLinks, kind: type[TemporaryQueue] | type[TemporaryTopic]) -> None:
         super().__init__(session, f"a new {kind.capability}")
-        self.place = kind.made("", lambda: start(session.remove(self)))
+        self.destination = kind.made("", lambda: start(session.remove(self)))
 
     def make_link(self) -> Sender:
         return self.session.engine.attach_sender(
-            self.connection.link_name(self.place.capability),
+            self.connection.link_name(self.destination.capability),
             Target(
                 expiry_policy=ExpiryPolicy.LINK_DETACH,
                 dynamic=True,
                 dynamic_node_properties={"lifetime-policy": _DELETE_ON_CLOSE},
-                capabilities=(self.place.capability,),
+                capabilities=(self.destination.capability,),
             ),
             source=Source(outcomes=OUTCOMES),
         )
@@ -105,7 +105,7 @@ class TemporaryLink(SenderEnd):
         """The server says what it is called; after a reconnection that is another name."""
         assert self.link is not None
         assert isinstance(self.link.target, Target)
-        self.place.name = str(self.link.target.address)
+        self.destination.name = str(self.link.target.address)
 
 
 class Unsubscribing(LinkEnd[Receiver]):
@@ -205,10 +205,10 @@ class ConnectionCore(Wire):
         if self._up:
             # It is gone either way.
             with suppress(MessagingProblem):
-                await self._say_goodbye(self._closing)
+                await self._close_orderly(self._closing)
         self._finish(IllegalState("the connection is closed"))
 
-    async def _say_goodbye(self, closed: Pending[None]) -> None:
+    async def _close_orderly(self, closed: Pending[None]) -> None:
         for session in list(self._sessions):
             await session.finish_sending()
             for consumer in session.consumers:
@@ -244,7 +244,7 @@ class ConnectionCore(Wire):
         self.check()
         link = TemporaryLink(self._service, kind)
         await self._service.add(link)
-        return link.place  # type: ignore[return-value]
+        return link.destination  # type: ignore[return-value]
 
     async def _temporary_queue(self) -> TemporaryQueue:
         return await self.temporary(TemporaryQueue)
@@ -368,7 +368,7 @@ class ConnectionCore(Wire):
         if self._closing is not None:
             self._closing.resolve(None)
             return
-        problem = problem_of(error, str(self.server), ConnectionLost)
+        problem = problem_from(error, str(self.server), ConnectionLost)
         if error is not None and error.condition == CONNECTION_REDIRECT:
             other = self.servers.redirected(error.info)
             problem = problem if other is None else Redirected(str(problem), other)

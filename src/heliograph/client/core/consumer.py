@@ -13,7 +13,7 @@ from heliograph.client.core.message_encoding import decode_incoming
 from heliograph.client.core.settings import Acknowledge
 from heliograph.client.core.subscriptions import Subscription
 from heliograph.client.core.wire import Interrupted
-from heliograph.client.errors import InvalidSelector, MessageFormat, MessagingProblem, NoAnswer, problem_of
+from heliograph.client.errors import InvalidSelector, MessageFormat, MessagingProblem, NoAnswer, problem_from
 from heliograph.client.message import Message, ReceivedMessage
 from heliograph.client.pending import Pending, start
 
@@ -28,7 +28,7 @@ class ConsumingSession(LinkOwner, Protocol):
     mode: Acknowledge
 
     @property
-    def tells_what_it_has(self) -> bool: ...
+    def reports_received(self) -> bool: ...
 
     def taken(self, inbox: Inbox, deliveries: list[Delivery]) -> None: ...
 
@@ -45,7 +45,7 @@ class ReceiverEnd(LinkEnd[Receiver]):
     session: ConsumingSession
 
     def __init__(self, session: ConsumingSession, subscription: Subscription, prefetch: int) -> None:
-        super().__init__(session, f"consumer of {subscription.place}")
+        super().__init__(session, f"consumer of {subscription.destination}")
         self.subscription = subscription
         self.prefetch = prefetch
         self.inbox = Inbox(None)
@@ -133,7 +133,7 @@ class ReceiverEnd(LinkEnd[Receiver]):
         subscription = self.subscription
         return self.session.engine.attach_receiver(
             subscription.link_name,
-            subscription.source(self.connection.address_of, tells=self.session.tells_what_it_has),
+            subscription.source(self.connection.address_of, reports_received=self.session.reports_received),
             target=Target(),
             snd_settle_mode=subscription.settle_mode(self.session.mode),
             desired_capabilities=subscription.desired,
@@ -153,7 +153,7 @@ class ReceiverEnd(LinkEnd[Receiver]):
     def refusal(self, error: Error | None) -> MessagingProblem:
         # Only the filter of a consumer is written by people, so that is the field that is wrong.
         wrong_selector = error is not None and error.condition == INVALID_FIELD and self.subscription.selector
-        return problem_of(error, self.what, InvalidSelector if wrong_selector else MessagingProblem)
+        return problem_from(error, self.what, InvalidSelector if wrong_selector else MessagingProblem)
 
     def _unmet(self, link: Receiver) -> MessagingProblem | None:
         return self.subscription.unmet(link, self.connection.capabilities, trust_filters=not self.connection.rabbitmq_3)

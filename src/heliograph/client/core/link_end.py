@@ -9,7 +9,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from heliograph.amqp import Delivery, Detached, Error, Link, Session
 from heliograph.client.core.wire import Interrupted, Wire
-from heliograph.client.errors import IllegalState, MessagingProblem, problem_of
+from heliograph.client.errors import IllegalState, MessagingProblem, problem_from
 from heliograph.client.pending import Pending
 
 L = TypeVar("L", bound=Link)
@@ -106,7 +106,7 @@ class LinkEnd(Generic[L]):
 
     def refusal(self, error: Error | None) -> MessagingProblem:
         """The problem that the peer's refusal is."""
-        return problem_of(error, self.what)
+        return problem_from(error, self.what)
 
     async def detach(self, *, closed: bool = True) -> None:
         """End the link from our side, and wait until the peer has, too."""
@@ -134,7 +134,7 @@ class LinkEnd(Generic[L]):
         elif self._attaching is not None:
             self._attaching.fail(self.refusal(error))
         else:
-            self.end(problem_of(error, self.what))
+            self.end(problem_from(error, self.what))
 
     def end(self, problem: MessagingProblem) -> None:
         """It is gone for good: everybody who waits hears why."""

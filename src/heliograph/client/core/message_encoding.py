@@ -78,8 +78,8 @@ def _encode(message: Message, to: str, reply_to: str | None, header: bytes) -> b
     return b"".join((header, annotations, properties_section(fields), own, body))
 
 
-def _kind_of(place: Destination | None) -> int | None:
-    return None if place is None else place.jms_type
+def _kind_of(destination: Destination | None) -> int | None:
+    return None if destination is None else destination.jms_type
 
 
 def _ms(seconds: float) -> int:
@@ -109,8 +109,8 @@ def decode_incoming(payload: bytes, message: Message, name_of: NameOf) -> None:
         _,
     ) = came.properties
     message.user_id = None if user_id is None else user_id.decode("utf-8", "replace")
-    message.destination = _place(to, annotations.get(JMS_DESTINATION_KIND), name_of)
-    message.reply_to = _place(reply_to, annotations.get(JMS_REPLY_KIND), name_of)
+    message.destination = _destination(to, annotations.get(JMS_DESTINATION_KIND), name_of)
+    message.reply_to = _destination(reply_to, annotations.get(JMS_REPLY_KIND), name_of)
     message.expiration = _seconds(expires)
     message.timestamp = _seconds(created)
     message.delivery_time = _seconds(annotations.get(DELIVERY_TIME))
@@ -126,10 +126,10 @@ def _seconds(ms: Any) -> float | None:
     return ms / 1000 if isinstance(ms, int) else None
 
 
-def _place(address: str | None, kind: Any, name_of: NameOf) -> Destination | None:
+def _destination(address: str | None, kind: Any, name_of: NameOf) -> Destination | None:
     if not address:
         return None
     if isinstance(kind, int):
         return KINDS.get(kind, Queue)(name_of(address))
-    place = destination_of(address)  # clients that are no JMS clients say it in the address, if at all
-    return type(place)(name_of(place.name))
+    destination = destination_of(address)  # clients that are no JMS clients say it in the address, if at all
+    return type(destination)(name_of(destination.name))

@@ -30,7 +30,7 @@ from heliograph.client.errors import (
     MessageRefused,
     MessagingProblem,
     Unsupported,
-    problem_of,
+    problem_from,
 )
 from heliograph.client.message import Message
 from heliograph.client.pending import Pending, start
@@ -42,7 +42,7 @@ _FALLBACK_LINKS = 20
 
 
 @dataclass(frozen=True)
-class Manner:
+class SendOptions:
     """How messages are sent."""
 
     persistent: bool | None = True
@@ -68,19 +68,21 @@ class ProducerLink(SenderEnd):
 
     session: SessionLinks
 
-    def __init__(self, session: SessionLinks, place: Destination | None, presettled: bool) -> None:
-        super().__init__(session, "producer without destination" if place is None else f"producer for {place}")
-        self.place = place
+    def __init__(self, session: SessionLinks, destination: Destination | None, presettled: bool) -> None:
+        super().__init__(
+            session, "producer without destination" if destination is None else f"producer for {destination}"
+        )
+        self.destination = destination
         self.presettled = presettled
         self.delays = False
         """Whether the server can delay deliveries."""
 
     def make_link(self) -> Sender:
-        place, known = self.place, self.connection.capabilities
-        if place is None:
+        destination, known = self.destination, self.connection.capabilities
+        if destination is None:
             target = Target()
         else:
-            target = Target(address=self.connection.address_of(place), capabilities=(place.capability,))
+            target = Target(address=self.connection.address_of(destination), capabilities=(destination.capability,))
         return self.session.engine.attach_sender(
             self.connection.link_name("producer"),
             target,
@@ -117,7 +119,7 @@ class ProducerLink(SenderEnd):
 def _refusal(state: Any, what: str) -> MessagingProblem:
     match state:
         case Rejected(error=error):
-            return problem_of(error, f"{what}: the server rejected a message", MessageRefused)
+            return problem_from(error, f"{what}: the server rejected a message", MessageRefused)
         case Released():
             return MessageRefused(f"{what}: the server did not take a message; nobody receives there, perhaps")
         case Modified():
@@ -129,11 +131,13 @@ def _refusal(state: Any, what: str) -> MessagingProblem:
 class ProducerCore:
     """A producer of a session."""
 
-    def __init__(self, session: SessionLinks, place: Destination | None, manner: Manner, presettled: bool) -> None:
+    def __init__(
+        self, session: SessionLinks, destination: Destination | None, options: SendOptions, presettled: bool
+    ) -> None:
         self.session = session
         self.connection = session.connection
-        self.place = place
-        self.manner = manner
+        self.destination = destination
+        self.options = options
         self._presettled = presettled
         self._to = ""
         self._prefix = f"ID:{session.connection.settings.container_id}:{session.connection.next_number()}-"
@@ -148,8 +152,8 @@ class ProducerCore:
 
     async def open(self) -> None:
         """Attach the link, if one will do for everything."""
-        if self.place is not None or self._relayed:
-            await self._attach(ProducerLink(self.session, self.place, self._presettled))
+        if self.destination is not None or self._relayed:
+            await self._attach(ProducerLink(self.session, self.destination, self._presettled))
 
     @property
     def _relayed(self) -> bool:
@@ -157,85 +161,89 @@ class ProducerCore:
 
     async def _attach(self, link: ProducerLink) -> None:
         await self.session.add(link)
-        self._links["" if link.place is None else link.place.name] = link
+        self._links["" if link.destination is None else link.destination.name] = link
 
-    def manner_with(self, changes: dict[str, Any]) -> Manner | None:
+    def options_with(self, changes: dict[str, Any]) -> SendOptions | None:
         """How a message is sent that asks for something else than the others; None if it does not."""
         if not changes:
             return None
         try:
-            return replace(self.manner, **changes)
+            return replace(self.options, **changes)
         except TypeError:
-            known = ", ".join(sorted(each.name for each in fields(Manner)))
+            known = ", ".join(sorted(each.name for each in fields(SendOptions)))
             raise InvalidInput(f"a message can be sent with {known}, not with {', '.join(sorted(changes))}") from None
 
-    def prepare(self, message: Any, to: Destination | str | None, manner: Manner | None) -> tuple[Destination, Sending]:
+    def prepare(
+        self, message: Any, to: Destination | str | None, options: SendOptions | None
+    ) -> tuple[Destination, Sending]:
         """Set the headers of a message and encode it; any thread."""
         if not isinstance(message, Message):
             message = Message(message)
-        place = self.place_of(to)
+        destination = self.destination_for(to)
         self.identify(message)
-        return place, Sending(self.encode(message, place, manner or self.manner))
+        return destination, Sending(self.encode(message, destination, options or self.options))
 
     def identify(self, message: Message) -> None:
         """Give a message its own id; any thread."""
         message.message_id = self._prefix + str(next(self._count))
 
-    def encode(self, message: Message, place: Destination, manner: Manner) -> bytes:
+    def encode(self, message: Message, destination: Destination, options: SendOptions) -> bytes:
         """The bytes of a message as it is sent now."""
         now = time.time()
-        message.destination = place
+        message.destination = destination
         message.timestamp = now
-        message.persistent = bool(manner.persistent)
-        message.priority = 4 if manner.priority is None else manner.priority
+        message.persistent = bool(options.persistent)
+        message.priority = 4 if options.priority is None else options.priority
         message.delivery_time = None
-        if manner.delay:
-            self._check_delays(place)
-            message.delivery_time = now + manner.delay
-        message.expiration = None if manner.ttl is None else now + manner.delay + manner.ttl
+        if options.delay:
+            self._check_delays(destination)
+            message.delivery_time = now + options.delay
+        message.expiration = None if options.ttl is None else now + options.delay + options.ttl
         address_of = self.connection.address_of
-        return encode_outgoing(message, address_of(place), address_of, manner.persistent, manner.priority, manner.ttl)
+        return encode_outgoing(
+            message, address_of(destination), address_of, options.persistent, options.priority, options.ttl
+        )
 
-    def _check_delays(self, place: Destination) -> None:
-        link = self._links.get("") or self._links.get(place.name)
+    def _check_delays(self, destination: Destination) -> None:
+        link = self._links.get("") or self._links.get(destination.name)
         if link is not None and not link.delays:
-            raise Unsupported(f"{place}: the server does not support delayed delivery")
+            raise Unsupported(f"{destination}: the server does not support delayed delivery")
 
-    def place_of(self, to: Destination | str | None) -> Destination:
-        """Where a message goes that is sent `to` somewhere, or to no place in particular."""
+    def destination_for(self, to: Destination | str | None) -> Destination:
+        """The destination of a message that is sent `to` somewhere; None is the destination of the producer."""
         if to is None:
-            if self.place is None:
+            if self.destination is None:
                 raise InvalidDestination("a producer without destination needs one for each message")
-            return self.place
-        if self.place is not None:
+            return self.destination
+        if self.destination is not None:
             raise IllegalState(
-                f"this producer sends to {self.place} only; make one without destination to send anywhere"
+                f"this producer sends to {self.destination} only; make one without destination to send anywhere"
             )
         return destination_of(to)
 
-    def submit(self, place: Destination, sending: Sending) -> None:
+    def submit(self, destination: Destination, sending: Sending) -> None:
         """Send a prepared message."""
         if not self._may_submit([sending]):
             return
         self.on_the_way += 1
         sending.done.when_done(self._arrived)
-        link = self._links.get("") or self._links.get(place.name)
+        link = self._links.get("") or self._links.get(destination.name)
         if link is not None:
             link.put(sending)
         else:
-            self._fall_back(place, sending)
+            self._fall_back(destination, sending)
 
-    def submit_run(self, place: Destination, payloads: Sequence[bytes]) -> Run:
-        """Send messages that are encoded already, all to one place."""
+    def submit_run(self, destination: Destination, payloads: Sequence[bytes]) -> Run:
+        """Send messages that are encoded already, all to one destination."""
         run = Run(len(payloads))
         sendings = [SendingInRun(payload, run, at) for at, payload in enumerate(payloads)]
         if not self._may_submit(sendings):
             return run
-        link = self._links.get("") or self._links.get(place.name)
+        link = self._links.get("") or self._links.get(destination.name)
         if link is not None:
             link.put_run(sendings)
         else:
-            self._fall_back(place, *sendings)
+            self._fall_back(destination, *sendings)
         return run
 
     def _may_submit(self, sendings: Sequence[AnySending]) -> bool:
@@ -248,7 +256,7 @@ class ProducerCore:
         transaction = self.session.transaction
         if transaction is not None:
             transaction.used = True
-            if transaction.doomed:
+            if transaction.rollback_only:
                 # Nothing of this unit will arrive, and the commit will say so.
                 for sending in sendings:
                     sending.done.resolve(None)
@@ -266,16 +274,16 @@ class ProducerCore:
             return problem
         return None
 
-    def _fall_back(self, place: Destination, *sendings: AnySending) -> None:
+    def _fall_back(self, destination: Destination, *sendings: AnySending) -> None:
         """For servers that do not route by message: a link for each destination."""
-        coming = self._coming.get(place.name)
-        link = coming or ProducerLink(self.session, place, self._presettled)
+        coming = self._coming.get(destination.name)
+        link = coming or ProducerLink(self.session, destination, self._presettled)
         for sending in sendings:
             link.put(sending)
         if coming is None:
             # Messages first: if it cannot be attached, they are told.
-            self._coming[place.name] = link
-            start(self._attach(link)).when_done(lambda _: self._coming.pop(place.name))
+            self._coming[destination.name] = link
+            start(self._attach(link)).when_done(lambda _: self._coming.pop(destination.name))
             self._limit_links()
 
     def _limit_links(self) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 from heliograph.amqp import Accepted
 from heliograph.client.core.consumer import ReceiverEnd
 from heliograph.client.core.inbox import settle, take_all
-from heliograph.client.core.producer import Manner, ProducerCore
+from heliograph.client.core.producer import ProducerCore, SendOptions
 from heliograph.client.core.sender import Sending
 from heliograph.client.core.session_links import SessionLinks
 from heliograph.client.destination import Destination, TemporaryQueue, destination_of
@@ -18,10 +18,10 @@ from heliograph.client.pending import Pending, start
 class _Request:
     """A request that waits for its reply."""
 
-    __slots__ = ("message", "place", "reply")
+    __slots__ = ("destination", "message", "reply")
 
-    def __init__(self, place: Destination, message: Message) -> None:
-        self.place = place
+    def __init__(self, destination: Destination, message: Message) -> None:
+        self.destination = destination
         self.message = message
         self.reply: Pending[Message] = Pending()
 
@@ -69,7 +69,7 @@ class Requests:
         ids = {request.message.message_id, request.message.correlation_id}
         self._waiting |= dict.fromkeys(ids, request)
         reply, driver = request.reply, self._session.connection.driver
-        late = NoAnswer(f"no reply from {request.place} in {timeout} seconds")
+        late = NoAnswer(f"no reply from {request.destination} in {timeout} seconds")
         timer = None if timeout is None else driver.later(timeout, lambda: reply.fail(late))
         self._send(request)
         try:
@@ -87,14 +87,14 @@ class Requests:
         replies.on_ready = self._arrived
         self._replies = replies
         await session.add(replies)
-        self._producer = ProducerCore(session, None, Manner(persistent=False), presettled=False)
+        self._producer = ProducerCore(session, None, SendOptions(persistent=False), presettled=False)
         await self._producer.open()
 
     def _send(self, request: _Request) -> None:
         assert self._producer is not None
         request.message.reply_to = self._queue
         try:
-            payload = self._producer.encode(request.message, request.place, self._producer.manner)
+            payload = self._producer.encode(request.message, request.destination, self._producer.options)
         except MessagingProblem as problem:
             request.reply.fail(problem)
             return
@@ -105,7 +105,7 @@ class Requests:
                 request.reply.fail(done.error)
 
         sending.done.when_done(sent)
-        self._producer.submit(request.place, sending)
+        self._producer.submit(request.destination, sending)
 
     def _arrived(self) -> None:
         replies = self._replies

@@ -35,7 +35,7 @@ class Run:
         self._left = count
         self.done: Pending[None] = Pending()
         self.refused: dict[int, BaseException] = {}
-        """Why messages did not arrive, by their place in the run."""
+        """Why messages did not arrive, by their index in the run."""
         if not count:
             self.done.resolve(None)
 
@@ -49,12 +49,12 @@ class Run:
 class SendingInRun:
     """One message of a run on its way. It is its own `done`: a result for each would cost more than all the rest."""
 
-    __slots__ = ("_place", "payload", "run")
+    __slots__ = ("_index", "payload", "run")
 
-    def __init__(self, payload: bytes, run: Run, place: int) -> None:
+    def __init__(self, payload: bytes, run: Run, destination: int) -> None:
         self.payload = payload
         self.run = run
-        self._place = place
+        self._index = destination
 
     @property
     def done(self) -> Self:
@@ -72,7 +72,7 @@ class SendingInRun:
 
     def fail(self, error: BaseException) -> None:
         """It has not arrived."""
-        self.run.refused[self._place] = error
+        self.run.refused[self._index] = error
         self.run.settled()
 
 

@@ -2,7 +2,7 @@
 
 It outlives network connections: `interrupted` when one is lost, `restore` when the next one is there. What the
 application received on the lost one can no longer be acknowledged, and comes again; a unit of work that had something
-in it is doomed, and the next commit says so.
+in it can only be rolled back, and the next commit says so.
 
 A message goes from the engine into the `Inbox` of its consumer, and from there to the application, which may be another
 thread. `taken` says that it has it. What happens then depends on the mode: it is settled at once (AUTO, DUPS_OK), kept
@@ -25,7 +25,7 @@ from heliograph.client.core.subscriptions import Subscription
 from heliograph.client.core.transaction import Transaction
 from heliograph.client.core.wire import Interrupted, Wire
 from heliograph.client.destination import Destination, TemporaryQueue
-from heliograph.client.errors import IllegalState, MessagingProblem, TransactionRolledBack, problem_of
+from heliograph.client.errors import IllegalState, MessagingProblem, TransactionRolledBack, problem_from
 from heliograph.client.pending import Pending, all_of, start
 
 _ACCEPTED = Accepted()
@@ -84,16 +84,16 @@ class SessionCore(SessionLinks):
         self._engine = None
         self._delivered.clear()
         if self.transaction is not None:
-            self.transaction.doom(reason)
+            self.transaction.mark_rollback_only(reason)
             self.transaction.interrupted()
         for link in self._links:
             link.interrupted()
-        if self.transaction is not None and self.transaction.doomed:
-            self._drop_doomed()
+        if self.transaction is not None and self.transaction.rollback_only:
+            self._drop_rollback_only()
         self._lingering.clear()
         self.requests.interrupted()
 
-    def _drop_doomed(self) -> None:
+    def _drop_rollback_only(self) -> None:
         """Messages of a lost unit of work are not sent again; the commit will tell."""
         for sender in self._senders:
             for sending in sender.drop():
@@ -104,7 +104,7 @@ class SessionCore(SessionLinks):
         if self._ended is not None:
             self._ended.resolve(None)
         else:
-            self.end(problem_of(error, "the server ended the session"))
+            self.end(problem_from(error, "the server ended the session"))
 
     def end(self, problem: MessagingProblem) -> None:
         """It is over for good, and not because we closed it."""
@@ -165,7 +165,7 @@ class SessionCore(SessionLinks):
 
     def consumer(
         self,
-        place: Destination,
+        destination: Destination,
         *,
         selector: str = "",
         no_local: bool = False,
@@ -178,11 +178,11 @@ class SessionCore(SessionLinks):
         """A consumer or browser that is not attached yet: `add` does that."""
         if subscription or durable or shared:
             source = self.connection.subscriptions.reserve(
-                place, subscription, durable=durable, shared=shared, selector=selector, no_local=no_local
+                destination, subscription, durable=durable, shared=shared, selector=selector, no_local=no_local
             )
         else:
             name = self.connection.link_name("browser" if browse else "consumer")
-            source = Subscription(place, name, selector=selector, no_local=no_local, browse=browse)
+            source = Subscription(destination, name, selector=selector, no_local=no_local, browse=browse)
         return ReceiverEnd(self, source, self.connection.settings.prefetch if prefetch is None else prefetch)
 
     @property
@@ -196,7 +196,7 @@ class SessionCore(SessionLinks):
         """The application received these."""
         if deliveries[0].settled:
             return
-        if self.tells_what_it_has:
+        if self.reports_received:
             begun(inbox, deliveries)
         match self.mode:
             case Acknowledge.AUTO | Acknowledge.DUPS_OK:

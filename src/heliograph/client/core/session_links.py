@@ -94,6 +94,6 @@ class SessionLinks:
         return None if self.transaction is None else self.transaction.state()
 
     @property
-    def tells_what_it_has(self) -> bool:
+    def reports_received(self) -> bool:
         """Whether the server is told what the application has received, long before it hears what became of it."""
         return self.mode in _SETTLED_LATER and HEEDS_RECEIVED in self.connection.capabilities

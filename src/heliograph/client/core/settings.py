@@ -85,7 +85,7 @@ _PORTS = {"amqp": 5672, "amqps": 5671}
 
 @dataclass(frozen=True)
 class Server:
-    """One place to connect to, and as whom."""
+    """A server to connect to, and as whom."""
 
     host: str
     port: int

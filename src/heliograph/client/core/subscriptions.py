@@ -34,7 +34,7 @@ _NO_LOCAL = ULong(0x0000468C00000003)
 class Subscription:
     """Everything that decides which messages a consumer gets."""
 
-    place: Destination
+    destination: Destination
     link_name: str
     selector: str = ""
     no_local: bool = False
@@ -46,17 +46,17 @@ class Subscription:
     reserved: tuple[str, bool, bool, int] | None = None
     """What `SubscriptionNames` knows a named subscription by."""
 
-    def source(self, address_of: Callable[[Destination], str], *, tells: bool) -> Source:
-        """The source to attach to. `tells`: the server will hear what the application has received."""
+    def source(self, address_of: Callable[[Destination], str], *, reports_received: bool) -> Source:
+        """The source to attach to. `reports_received`: the server will hear what the application has received."""
         # Then what was only fetched ahead has not failed when the link is lost.
-        fate = Released() if tells else Modified(delivery_failed=True)
-        capabilities = [self.place.capability]
+        fate = Released() if reports_received else Modified(delivery_failed=True)
+        capabilities = [self.destination.capability]
         if self.shared:
             capabilities.append("shared")
         if self.global_:
             capabilities.append("global")
         return Source(
-            address=address_of(self.place),
+            address=address_of(self.destination),
             durable=Durability.UNSETTLED_STATE if self.durable else Durability.NONE,
             expiry_policy=ExpiryPolicy.NEVER if self.durable else ExpiryPolicy.LINK_DETACH,
             distribution_mode=DistributionMode.COPY if self.browse or self.durable else None,
@@ -92,14 +92,13 @@ class Subscription:
         if not trust_filters:
             accepted = {}
         if self.selector and "jms-selector" not in accepted:
-            return InvalidSelector(
-                f"{self.place}: the server has no selectors; it would send all messages, not only {self.selector!r}"
-            )
+            text = f"the server has no selectors; it would send all messages, not only {self.selector!r}"
+            return InvalidSelector(f"{self.destination}: {text}")
         if self.no_local and "no-local" not in accepted:
-            return Unsupported(f"{self.place}: the server does not support no_local")
+            return Unsupported(f"{self.destination}: the server does not support no_local")
         offered = capabilities if remote is None else capabilities.union(remote.offered_capabilities)
         if self.shared and "SHARED-SUBS" not in offered:
-            return Unsupported(f"{self.place}: the server does not support shared subscriptions")
+            return Unsupported(f"{self.destination}: the server does not support shared subscriptions")
         return None
 
 
@@ -111,11 +110,11 @@ class SubscriptionNames:
         self._in_use: dict[tuple[str, bool, bool], set[int]] = {}
 
     def reserve(
-        self, place: Destination, name: str, *, durable: bool, shared: bool, selector: str, no_local: bool
+        self, destination: Destination, name: str, *, durable: bool, shared: bool, selector: str, no_local: bool
     ) -> Subscription:
         """A subscription by that name for one more consumer; `release` gives it back."""
-        if not isinstance(place, Topic | TemporaryTopic):
-            raise InvalidInput(f"only a topic can be subscribed to, and {place} is not one")
+        if not isinstance(destination, Topic | TemporaryTopic):
+            raise InvalidInput(f"only a topic can be subscribed to, and {destination} is not one")
         if not name or "|" in name:
             raise InvalidInput(f"the name of a subscription is not empty and has no |, {name!r} will not do")
         if not (durable or shared):
@@ -128,7 +127,7 @@ class SubscriptionNames:
         number = next(n for n in range(1, len(numbers) + 2) if n not in numbers)
         numbers.add(number)
         return Subscription(
-            place,
+            destination,
             self._link_name(name, number, durable=durable, shared=shared),
             selector=selector,
             no_local=no_local,

@@ -27,7 +27,7 @@ from heliograph.client.errors import (
     TransactionInDoubt,
     TransactionRolledBack,
     Unsupported,
-    problem_of,
+    problem_from,
 )
 from heliograph.client.pending import Pending
 
@@ -35,7 +35,7 @@ from heliograph.client.pending import Pending
 class _Phase(Enum):
     NONE = auto()  # no transaction: none was declared yet, or the server ended it
     ACTIVE = auto()
-    DOOMED = auto()  # it had work in it when it was lost, so it can only be rolled back
+    ROLLBACK_ONLY = auto()  # it had work in it when it was lost, so it can only be rolled back
 
 
 class Transaction(SenderEnd):
@@ -62,9 +62,9 @@ class Transaction(SenderEnd):
         )
 
     @property
-    def doomed(self) -> bool:
+    def rollback_only(self) -> bool:
         """Whether the work in it is lost already."""
-        return self._phase is _Phase.DOOMED
+        return self._phase is _Phase.ROLLBACK_ONLY
 
     @property
     def active(self) -> bool:
@@ -89,22 +89,22 @@ class Transaction(SenderEnd):
         """What marks a delivery, or its outcome, as part of this unit of work."""
         return TransactionalState(self._id, outcome)
 
-    def doom(self, reason: BaseException) -> None:
+    def mark_rollback_only(self, reason: BaseException) -> None:
         """The work is lost; the user is told at the next commit."""
         if self._phase is _Phase.ACTIVE and self.used:
-            self._phase = _Phase.DOOMED
+            self._phase = _Phase.ROLLBACK_ONLY
             self._reason = reason
             self._received.clear()
 
     async def begin(self) -> None:
         """Attach to the coordinator and declare a transaction, unless a lost one must be reported first."""
         await self.attach()
-        if not self.doomed:
+        if not self.rollback_only:
             await self._declared(self._ask(Declare()))
 
     async def commit(self) -> None:
         """Make the work in it permanent, and go on with the next unit."""
-        if self.doomed:
+        if self.rollback_only:
             reason = self._reason
             await self._renew(FAILED)
             raise TransactionRolledBack(f"the unit of work was rolled back: {reason}") from reason
@@ -122,7 +122,7 @@ class Transaction(SenderEnd):
     async def roll_back(self, *, blame: bool = True) -> None:
         """Undo the work in it, and go on with the next unit. With `blame`, what was received counts as failed."""
         outcome = FAILED if blame else Released()
-        if self.doomed:
+        if self.rollback_only:
             await self._renew(outcome)
         else:
             await self._discharge(outcome, fail=True)
@@ -151,7 +151,7 @@ class Transaction(SenderEnd):
         try:
             state = await self.connection.ask(ended, "ending a unit of work")
             if isinstance(state, Rejected):
-                problem = problem_of(state.error, "the unit of work was rolled back", TransactionRolledBack)
+                problem = problem_from(state.error, "the unit of work was rolled back", TransactionRolledBack)
         finally:
             await self._declared(declared)
         if problem is not None:
@@ -172,7 +172,7 @@ class Transaction(SenderEnd):
         state = await self.connection.ask(answer, "beginning a unit of work")
         if not isinstance(state, Declared):
             error = state.error if isinstance(state, Rejected) else None
-            raise problem_of(error, "the server does not begin a unit of work", Unsupported)
+            raise problem_from(error, "the server does not begin a unit of work", Unsupported)
         self._id = state.txn_id
         self._phase = _Phase.ACTIVE
 

@@ -169,10 +169,10 @@ class Wire:
             raise Interrupted(ConnectionLost("the connection is lost"))
         return self.engine.begin()
 
-    def address_of(self, place: Destination) -> str:
+    def address_of(self, destination: Destination) -> str:
         """What a destination is called on the wire: some servers want all names of queues or topics to begin alike."""
-        prefix = self.prefixes.get(place.capability)
-        return place.name if prefix is None or place.name.startswith(prefix) else prefix + place.name
+        prefix = self.prefixes.get(destination.capability)
+        return destination.name if prefix is None or destination.name.startswith(prefix) else prefix + destination.name
 
     def name_of(self, address: str) -> str:
         """The name in an address."""

@@ -6,6 +6,7 @@ its frame at ports: inside, ports stand in the outermost layers.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from heliograph.flow.drawing.graph import Arrow, Box, Graph, Style
 from heliograph.flow.drawing.layering import Layout, Point, Size, layered
@@ -111,6 +112,16 @@ def cut(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
+class _Level(NamedTuple):
+    """What lines between the boxes of one group are drawn in."""
+
+    scene: Scene
+    layout: Layout
+    ends: Mapping[tuple[str, str, str], float]
+    """The height of each end of a line, by its way, node and terminal."""
+    offset: Point
+
+
 class _Group:
     """The flow, or a subflow: direct nodes, and subflows inside."""
 
@@ -167,8 +178,9 @@ class _Group:
         for vertex, port in [*first.items(), *last.items()]:
             scene.ports[port] = layout.corners[vertex][1] + sizes[vertex][1] / 2 + y
         ends = self._ends(scene, layout, y)
+        level = _Level(scene, layout, ends, (x, y))
         for number, (edge, arrow) in enumerate(self._edges.items()):
-            scene.lines.append(self._line(number, edge, arrow, layout, scene, ends, (x, y)))
+            scene.lines.append(self._line(number, edge, arrow, level))
         scene.marks += self._marks(scene, ends)
         return scene
 
@@ -232,19 +244,10 @@ class _Group:
             return scene.boxes[target].y + scene.boxes[target].height / 2
         return scene.ports["out", arrow.source, arrow.terminal]
 
-    def _line(
-        self,
-        number: int,
-        edge: tuple[str, str, str, str],
-        arrow: Arrow,
-        layout: Layout,
-        scene: Scene,
-        ends: Mapping[tuple[str, str, str], float],
-        offset: Point,
-    ) -> Line:
+    def _line(self, number: int, edge: tuple[str, str, str, str], arrow: Arrow, level: _Level) -> Line:
         source, target, *_ = edge
-        start = self._start(source, arrow, scene, ends, layout, offset)
-        end = self._end(target, arrow, scene, ends, layout, offset)
+        layout, offset = level.layout, level.offset
+        start, end = self._start(source, arrow, level), self._end(target, arrow, level)
         has_head = target in self._boxes
         # Level as far as the layer is wide and the terminal's name is long: nothing of the layer is crossed.
         named = len(arrow.terminal) * MARK_WIDTH if source in self._boxes else 0.0
@@ -258,41 +261,25 @@ class _Group:
         points = (*start, (right, start[-1][1]), *between, (left, end[0][1]), *end)
         return Line(points, arrow.style, has_head)
 
-    def _start(
-        self,
-        source: str,
-        arrow: Arrow,
-        scene: Scene,
-        ends: Mapping[tuple[str, str, str], float],
-        layout: Layout,
-        offset: Point,
-    ) -> tuple[Point, ...]:
+    def _start(self, source: str, arrow: Arrow, level: _Level) -> tuple[Point, ...]:
         """The first point; two, from a port to where the inner layers begin."""
         if source in self._boxes:
-            box = scene.boxes[source]
-            return ((box.x + box.width, ends["out", arrow.source, arrow.terminal]),)
+            box = level.scene.boxes[source]
+            return ((box.x + box.width, level.ends["out", arrow.source, arrow.terminal]),)
         if source in self._groups:
-            frame = scene.frames[source]
+            frame = level.scene.frames[source]
             return ((frame.x + frame.width, frame.y + self._groups[source].ports["out", arrow.source, arrow.terminal]),)
-        y = scene.ports["in", arrow.target, arrow.input]
-        return ((0.0, y), (layout.corners[source][0] + offset[0], y))
+        y = level.scene.ports["in", arrow.target, arrow.input]
+        return ((0.0, y), (level.layout.corners[source][0] + level.offset[0], y))
 
-    def _end(
-        self,
-        target: str,
-        arrow: Arrow,
-        scene: Scene,
-        ends: Mapping[tuple[str, str, str], float],
-        layout: Layout,
-        offset: Point,
-    ) -> tuple[Point, ...]:
+    def _end(self, target: str, arrow: Arrow, level: _Level) -> tuple[Point, ...]:
         if target in self._boxes:
-            return ((scene.boxes[target].x, ends["in", arrow.target, arrow.input]),)
+            return ((level.scene.boxes[target].x, level.ends["in", arrow.target, arrow.input]),)
         if target in self._groups:
-            frame = scene.frames[target]
+            frame = level.scene.frames[target]
             return ((frame.x, frame.y + self._groups[target].ports["in", arrow.target, arrow.input]),)
-        y = scene.ports["out", arrow.source, arrow.terminal]
-        return ((layout.corners[target][0] + offset[0], y), (scene.width, y))
+        y = level.scene.ports["out", arrow.source, arrow.terminal]
+        return ((level.layout.corners[target][0] + level.offset[0], y), (level.scene.width, y))
 
     def _marks(self, scene: Scene, ends: Mapping[tuple[str, str, str], float]) -> Iterator[Mark]:
         styles = {(arrow.source, arrow.terminal): arrow.style for arrow in self._graph.arrows}

@@ -74,7 +74,7 @@ class AggregationStore(Protocol):
         """Record a reply; with the aggregate, if it completes it."""
 
     def keep_unknown(self, name: str, envelope: Envelope, until: float) -> None:
-        """Keep a reply that nobody waits for yet."""
+        """Keep a reply whose request is not known yet."""
 
     def due(self, name: str, now: float) -> list[Expired]:
         """What has timed out by now, oldest first."""
@@ -222,7 +222,7 @@ class SqliteAggregationStore:
         return (Match.WAITS if recorded is None else Match.REPEATED), None
 
     def keep_unknown(self, name: str, envelope: Envelope, until: float) -> None:
-        """Keep a reply that nobody waits for yet."""
+        """Keep a reply whose request is not known yet."""
         self._change(
             "INSERT OR IGNORE INTO unknown_reply (reply_id, name, until, head, body) VALUES (?, ?, ?, ?, ?)",
             (envelope.message_id, name, until, head_of(envelope), envelope.body),

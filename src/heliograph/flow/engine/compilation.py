@@ -24,7 +24,7 @@ class Compilation:
     def __init__(self, definition: FlowDefinition, *, observed: bool = False) -> None:
         self.definition = definition
         self.observed = observed
-        """Whether somebody looks at what travels along connections, and may keep it."""
+        """Whether an observer sees the assemblies on connections, and may keep them."""
         self.flow = definition.name
         self.catalogue = Catalogue(Models(definition.models))
         self.labels: dict[str, Target] = {}

@@ -1,4 +1,9 @@
-"""Compiled flows: a flow as a function on a batch of messages."""
+"""Compiled flows: a flow as a function on a batch of messages.
+
+The order of things when a flow is compiled: all nodes are built, then linked to each other, then labels are filled in.
+So a node may keep a reference to the table of labels, but must not look into it before a message is there. `measured`
+and `observer` wrap targets while they are linked; a flow that is compiled without them pays nothing for either.
+"""
 
 import gc
 from collections.abc import Callable, Iterable, Mapping, Sequence

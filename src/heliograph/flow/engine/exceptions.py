@@ -63,9 +63,10 @@ class ExceptionRecord:
 
     def describe(self) -> str:
         """All of them, one in a line, outermost first."""
-        return "\n".join(record._line() for record in self.chain())
+        return "\n".join(record.describe_one() for record in self.chain())
 
-    def _line(self) -> str:
+    def describe_one(self) -> str:
+        """This one alone, in a line."""
         place = f"{self.file}:{self.line}" if self.file and self.line else ""
         place = f" ({place})" if place and not self.text.startswith(f"{place}:") else ""
         return f"{self.kind} {self.number} in {self.label}: {self.text}{place}"
@@ -75,10 +76,11 @@ class ExceptionRecord:
         top = Element("ExceptionList")
         folder = top
         for record in self.chain():
-            folder = folder.append(record._folder())
+            folder = folder.append(record.folder())
         return top
 
-    def _folder(self) -> Element:
+    def folder(self) -> Element:
+        """What an exception list shows of this one alone."""
         folder = Element(self.kind)
         fields = (
             ("File", self.file),
@@ -163,7 +165,7 @@ def _tell_esql(record: ExceptionRecord, error: EsqlError) -> None:
 
 
 def _tell_python(record: ExceptionRecord, error: Exception) -> None:
-    """Errors that are nobody's `Problem`: of Python nodes, or mistakes of this program; say where."""
+    """Errors that are no `Problem`: those of Python nodes, and defects of this program. Says where they were raised."""
     record.text = f"{type(error).__name__}: {error}"
     frames = traceback.extract_tb(error.__traceback__)
     if frames:

@@ -9,7 +9,7 @@
 
 A message in a unit of work that comes again goes to `out` as long as its backout count is below the threshold, then to
 `failure` until the count is twice the threshold. When there is no path left for the next attempt, it becomes a dead
-letter at once, while the reason is known, instead of being given back and taken once more only to be put away.
+letter at once, while the reason is known, instead of being given back and delivered once more.
 """
 
 from collections.abc import Mapping
@@ -52,9 +52,9 @@ class Backout:
     """What an input says about messages that fail."""
 
     threshold: int
-    """After so many failed attempts a message takes the failure path; after twice as many it is put away."""
+    """Failed attempts after which a message takes the failure path; after twice as many it is a dead letter."""
     queues: tuple[str, ...]
-    """Where it is put away: the first of these that takes it."""
+    """Queues for dead letters, in the order in which they are tried."""
 
     @classmethod
     def of(cls, properties: Mapping[str, Any]) -> "Backout":
@@ -70,13 +70,13 @@ class Backout:
         return self.queues[0] if self.queues else DEAD_LETTER_QUEUE
 
     def path(self, count: int, *, has_failure_path: bool) -> Path:
-        """Where a message goes that has failed so many times."""
+        """Where a message goes whose backout count is `count`."""
         if count < self.threshold:
             return Path.OUT
         return Path.FAILURE if has_failure_path and count < 2 * self.threshold else Path.DEAD_LETTER
 
     def last_counts(self) -> list[int]:
-        """Backout counts for who cannot give messages back: the first, and the last for each path."""
+        """The counts that a host tries that cannot give messages back: the first, and the last for each path."""
         return sorted({0, self.threshold - 1, self.threshold, 2 * self.threshold - 1})
 
 
@@ -92,7 +92,7 @@ class InputNode(Node):
         self._immediate = properties.get("parse") == "immediate"
         self._backout = Backout.of(properties)
         self._threshold = self._backout.threshold
-        # One for all messages: nobody changes a tree that came to him, so they stay empty.
+        # Shared by all messages: no node changes a tree that it received, so these stay empty.
         self._nothing_yet = Element("LocalEnvironment")
         self._no_exceptions = Element("ExceptionList")
         self._out: Target | None = None

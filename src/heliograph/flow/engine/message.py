@@ -1,4 +1,4 @@
-"""Messages inside a flow: an envelope that becomes a tree when somebody looks, or a tree that becomes an envelope.
+"""Messages inside a flow: an envelope that is parsed on demand, or a tree that is written on demand.
 
 Messages are shared between the branches of a flow. Nobody changes one in place: a node that may change its input works
 on a `copy`, which costs nothing for parts that still have their bytes.
@@ -17,7 +17,7 @@ class Reading(Protocol):
     """How envelopes become trees and trees become envelopes (`engine.reading`)."""
 
     def parse(self, envelope: Envelope) -> Element:
-        """The tree of this envelope; its parts are read when somebody looks into them."""
+        """The tree of this envelope; its parts are parsed on demand."""
 
     def write(self, root: Element) -> Envelope:
         """The envelope of this tree."""
@@ -57,7 +57,7 @@ class Message:
         return root is None or root.first("MQMD") is not None or root.first("Properties") is not None
 
     def copy(self) -> "Message":
-        """A message of its own, for somebody who may change its tree."""
+        """A message whose tree may be changed."""
         return Message(self.reading, None, copy_root(self.root))
 
     def read_as(self, reading: Reading) -> "Message":

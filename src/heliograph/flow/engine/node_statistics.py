@@ -24,8 +24,9 @@ class Statistics:
     """Of one instance of a flow; add several up with `add`."""
 
     nodes: dict[str, NodeStatistics] = field(default_factory=dict)
-    _behind_cpu: int = 0
-    _behind_elapsed: int = 0
+    downstream_cpu: int = 0
+    """Of the nodes that the node at hand has called so far: taken off what it took itself."""
+    downstream_elapsed: int = 0
 
     def add(self, other: "Statistics") -> None:
         """Count what another instance has done, too."""
@@ -63,8 +64,8 @@ def measured_target(node: str, target: Callable[[A, R], None]) -> Callable[[A, R
         mine = statistics.nodes.get(node)
         if mine is None:
             mine = statistics.nodes[node] = NodeStatistics()
-        before_cpu, before_elapsed = statistics._behind_cpu, statistics._behind_elapsed
-        statistics._behind_cpu = statistics._behind_elapsed = 0
+        before_cpu, before_elapsed = statistics.downstream_cpu, statistics.downstream_elapsed
+        statistics.downstream_cpu = statistics.downstream_elapsed = 0
         cpu, elapsed = thread_time_ns(), perf_counter_ns()
         try:
             target(assembly, run)
@@ -74,10 +75,10 @@ def measured_target(node: str, target: Callable[[A, R], None]) -> Callable[[A, R
         finally:
             cpu, elapsed = thread_time_ns() - cpu, perf_counter_ns() - elapsed
             mine.messages += 1
-            mine.cpu += cpu - statistics._behind_cpu
-            mine.elapsed += elapsed - statistics._behind_elapsed
+            mine.cpu += cpu - statistics.downstream_cpu
+            mine.elapsed += elapsed - statistics.downstream_elapsed
             mine.cpu_with_behind += cpu
-            statistics._behind_cpu = before_cpu + cpu
-            statistics._behind_elapsed = before_elapsed + elapsed
+            statistics.downstream_cpu = before_cpu + cpu
+            statistics.downstream_elapsed = before_elapsed + elapsed
 
     return accept

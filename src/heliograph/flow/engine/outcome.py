@@ -1,4 +1,9 @@
-"""What came of one message: effects, and how its unit of work ends."""
+"""The outcome of one message: effects, and how its unit of work ends.
+
+For the host, an outcome is all that there is to know about a message: `result` says what happens with the message and
+with changes in databases, `effects` what is to be done (in this order), and `logged` what an operator should read.
+Effects that are not `transactional` are carried out whatever the result is.
+"""
 
 from dataclasses import dataclass, field
 from enum import Enum

@@ -1,4 +1,9 @@
-"""One message on its way through a flow: the assembly that nodes hand on, and what belongs to the whole run."""
+"""One message on its way through a flow: the assembly that nodes hand on, the run, and what a flow uses from outside.
+
+An assembly is never changed in place: `with_message` and its kind make another one. A run is changed by the nodes that
+its message reaches, in the order in which they are reached, by one thread. Effects stay in a run even if an exception
+goes back behind the node that added them; the host decides by the outcome which of them are carried out.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -20,7 +20,7 @@ CREATE TABLE IF NOT EXISTS subscription (
 ) WITHOUT ROWID
 """
 _MOST_TOPICS = 10_000
-"""So many topics have their subscriptions remembered."""
+"""The number of topics whose subscriptions are cached."""
 
 
 @dataclass(frozen=True, slots=True)

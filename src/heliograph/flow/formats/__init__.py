@@ -1,6 +1,11 @@
-"""Formats: how the parts of a message are read from bytes and written as bytes, one module per domain.
+"""Formats: how the parts of a message are read from bytes and written as bytes, one module or package per domain.
 
-This is what other rooms use of it; modules of flows import from the modules themselves.
+`messages` takes an envelope apart into parts and puts them together again; `catalogue` knows which format reads and
+writes a part. Formats without a model are XML, JSON, BLOB and the headers (`mqmd`, `mqrfh2`, `message_properties`).
+Formats with a model (`model`) are `cwf`, `tds`, `csv`, `swift` and `mrm_xml`; `copybook` and `xsd` import models.
+
+A format reads lazily: its reader is a generator that adds some elements with each step, and it is only continued while
+somebody looks for more. A part that nobody changed keeps its bytes, and is not written again.
 """
 
 from typing import TYPE_CHECKING

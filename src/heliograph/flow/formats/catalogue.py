@@ -99,9 +99,9 @@ class Catalogue:
         return domain in FORMATS or domain == MODELLED
 
     def new_part(self, domain: str, text: Text = Text()) -> Part:  # noqa: B008
-        """An empty part of this domain, for somebody who builds a message."""
+        """An empty part of this domain, to build a message with."""
         return Part(self.format(domain, text), None, text)
 
     def part_of(self, domain: str, data: bytes, text: Text = Text()) -> Part:  # noqa: B008
-        """A part with these bytes, read when somebody looks into it."""
+        """A part with these bytes, which are parsed on demand."""
         return Part(self.format(domain, text), data, text)

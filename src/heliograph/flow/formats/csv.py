@@ -13,7 +13,7 @@ Every line is written with all its columns, empty ones at the end too: readers o
 separators, quotes or line ends in them are quoted. A format that does not say what ends a line writes CRLF, and reads
 what the first line of a message ends with: CRLF or LF.
 
-Records are read one by one, as somebody looks for them.
+Records are read one by one, on demand.
 """
 
 from collections.abc import Callable, Mapping

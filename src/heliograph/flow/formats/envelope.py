@@ -42,7 +42,7 @@ class Envelope:
     """What identifiers are made from if the message has none: where it is kept, the same when it is taken again."""
 
     def moment(self) -> datetime | None:
-        """When it was created, in UTC; None if nobody knows. A sender may have put any number there."""
+        """When it was created, in UTC; None if it is not known or no time. A sender may have put any number there."""
         try:
             return datetime.fromtimestamp(self.created, UTC).replace(tzinfo=None) if self.created else None
         except (OverflowError, ValueError, OSError):

@@ -25,7 +25,7 @@ _DEEPEST = 256
 _SMALL = 16_384
 """Texts up to this length are taken whole: that is faster than to stop behind each member."""
 _STEP = 64
-"""So many members of such a text are made in one step."""
+"""The number of members of such a text that are made in one step."""
 _MOST = 2**63
 _MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _blanks = re.compile(r"[ \t\n\r]*").match
@@ -153,7 +153,7 @@ def _too_deep(text: str) -> FormatProblem:
 
 
 def _from_value(text: str, top: Element) -> Iterator[None]:
-    """Let the parser, which is fast, take the whole text, and make elements as far as somebody looks.
+    """Have the fast parser take the whole text, and make elements on demand.
 
     A text with something wrong is read member by member: what stands before that can still be had.
     """

@@ -1,6 +1,6 @@
 """Properties and UserProperties: what is known of a message whatever its headers are, and what the application added.
 
-Both are read from the envelope, when somebody looks.
+Both are read from the envelope, on demand.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

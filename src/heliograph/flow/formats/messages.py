@@ -1,7 +1,7 @@
 """Messages as trees: from an envelope to the root with its parts, and back.
 
 The parts are Properties, MQMD, UserProperties (if there are any), headers of type MQRFH2, and the body last. None of
-them is read before somebody looks into it. Writing *finalises*: each header says the format, the character set and the
+them is read before it is looked into. Writing *finalises*: each header says the format, the character set and the
 encoding of what follows it.
 """
 

@@ -26,19 +26,8 @@ from xmlschema.validators import (
 
 from heliograph.common.documents import Place
 from heliograph.flow.errors import ModelProblem
+from heliograph.flow.formats.model import logical
 from heliograph.flow.formats.model.field_values import CONVERSIONS
-from heliograph.flow.formats.model.logical import (
-    ONCE,
-    Field,
-    Group,
-    Member,
-    Message,
-    Occurs,
-    Order,
-    PhysicalFormat,
-    Properties,
-    Type,
-)
 from heliograph.flow.formats.model.model_kinds import Imported, Members
 from heliograph.flow.formats.schema_files import SchemaFiles, files_taken_in
 from heliograph.flow.language.values.literals import MAX_INTEGER, MIN_INTEGER
@@ -54,26 +43,26 @@ LIBRARY_PATTERN = re.compile(r"\^?\(\?:(.*)\)\$\(\?!\\n\\Z\)", re.DOTALL)
 OPTIONS = ("format", "xmlDeclaration")
 XSD = "{http://www.w3.org/2001/XMLSchema}"
 TYPES = {
-    "decimal": Type.DECIMAL,
-    "float": Type.FLOAT,
-    "double": Type.FLOAT,
-    "boolean": Type.BOOLEAN,
-    "date": Type.DATE,
-    "time": Type.TIME,
-    "dateTime": Type.DATETIME,
-    "hexBinary": Type.BINARY,
-    "base64Binary": Type.BINARY,
+    "decimal": logical.Type.DECIMAL,
+    "float": logical.Type.FLOAT,
+    "double": logical.Type.FLOAT,
+    "boolean": logical.Type.BOOLEAN,
+    "date": logical.Type.DATE,
+    "time": logical.Type.TIME,
+    "dateTime": logical.Type.DATETIME,
+    "hexBinary": logical.Type.BINARY,
+    "base64Binary": logical.Type.BINARY,
 }
 LENGTHS = {"length": ("minLength", "maxLength"), "minLength": ("minLength",), "maxLength": ("maxLength",)}
 LIMITS = ("minInclusive", "maxInclusive", "minExclusive", "maxExclusive")
-ORDERS = {"sequence": Order.SEQUENCE, "choice": Order.CHOICE, "all": Order.ALL}
+ORDERS = {"sequence": logical.Order.SEQUENCE, "choice": logical.Order.CHOICE, "all": logical.Order.ALL}
 
 
 class _Content(NamedTuple):
     """What is inside elements of one complex type."""
 
-    order: Order
-    members: tuple[Member, ...]
+    order: logical.Order
+    members: tuple[logical.Member, ...]
     size: int
     """Members at all depths."""
 
@@ -93,7 +82,7 @@ def import_messages(
         line = getattr(error, "sourceline", None) or getattr(error, "lineno", None) or 1
         raise ModelProblem(Place(file, line), _said(error)) from None
     reader = _Schema(schema, files, form)
-    messages: dict[str, Message] = {}
+    messages: dict[str, logical.Message] = {}
     refused: dict[str, ModelProblem] = {}
     for element in reader.roots():
         try:
@@ -108,7 +97,7 @@ def import_messages(
         raise ModelProblem(Place(file, 1), "expected global elements of complex types, found none")
     properties = {"xmlDeclaration": bool(options["xmlDeclaration"])} if "xmlDeclaration" in options else {}
     others_of = frozenset(files.texts) - {file}
-    return Imported(messages, {form: PhysicalFormat(form, "XML", place, properties)}, others_of, refused)
+    return Imported(messages, {form: logical.PhysicalFormat(form, "XML", place, properties)}, others_of, refused)
 
 
 def _said(error: Exception) -> str:
@@ -142,20 +131,20 @@ class _Schema:
             if isinstance(element.type, XsdComplexType):
                 yield element
 
-    def message(self, element: Component) -> Message:
+    def message(self, element: Component) -> logical.Message:
         """The message whose root is this element."""
         self._within.clear()
         group = self._group(element, element.type)
-        return Message(element.local_name, group)
+        return logical.Message(element.local_name, group)
 
-    def _element(self, element: Component) -> Member:
+    def _element(self, element: Component) -> logical.Member:
         if isinstance(element.type, XsdComplexType):
             return self._group(element, element.type)
         return self._field(element, element.type, _occurs(element), {})
 
-    def _group(self, element: Component, kind: Component) -> Group:
+    def _group(self, element: Component, kind: Component) -> logical.Group:
         content = self._content(element, kind)
-        return Group(
+        return logical.Group(
             element.local_name,
             content.order,
             content.members,
@@ -176,7 +165,9 @@ class _Schema:
         if kind.name == f"{XSD}anyType":
             raise ModelProblem(place, f"{element.local_name} has no type")
         self._within.append(kind)
-        attributes: list[Member] = [self._attribute(one, place) for name, one in kind.attributes.items() if name]
+        attributes: list[logical.Member] = [
+            self._attribute(one, place) for name, one in kind.attributes.items() if name
+        ]
         order, members = self._inside(element, kind, bool(attributes), place)
         self._within.pop()
         members = (*attributes, *members)
@@ -186,34 +177,34 @@ class _Schema:
 
     def _inside(
         self, element: Component, kind: Component, attributes: bool, place: Place
-    ) -> tuple[Order, tuple[Member, ...]]:
+    ) -> tuple[logical.Order, tuple[logical.Member, ...]]:
         """Order and members of a type, without its attributes."""
         content = kind.content
         if isinstance(content, XsdSimpleType):
-            return Order.SEQUENCE, (self._own_value(content, place),)
+            return logical.Order.SEQUENCE, (self._own_value(content, place),)
         inside = tuple(self._members(content, place))
         if kind.mixed and inside:
             raise ModelProblem(place, f"{element.local_name} has text among its elements, which no model can")
         if kind.mixed:
-            return Order.SEQUENCE, (self._own_value(self.schema.meta_schema.types["string"], place),)
+            return logical.Order.SEQUENCE, (self._own_value(self.schema.meta_schema.types["string"], place),)
         more = tuple(self._extensions(kind, place))
         occurs = _occurs(content)
-        if not (attributes or more) and occurs == ONCE:
+        if not (attributes or more) and occurs == logical.ONCE:
             return ORDERS[content.model], inside
-        if inside and (content.model != "sequence" or occurs != ONCE):
-            inside = (Group("", ORDERS[content.model], inside, place, occurs),)
-        return Order.SEQUENCE, (*inside, *more)
+        if inside and (content.model != "sequence" or occurs != logical.ONCE):
+            inside = (logical.Group("", ORDERS[content.model], inside, place, occurs),)
+        return logical.Order.SEQUENCE, (*inside, *more)
 
-    def _size(self, member: Member) -> int:
+    def _size(self, member: logical.Member) -> int:
         """Members at all depths, and itself. Types are counted once: their members are shared."""
-        if isinstance(member, Field):
+        if isinstance(member, logical.Field):
             return 1
         known = self._sizes.get(id(member.members))
         if known is None:
             known = self._sizes[id(member.members)] = 1 + sum(map(self._size, member.members))
         return known
 
-    def _members(self, group: Component, place: Place) -> Iterator[Member]:
+    def _members(self, group: Component, place: Place) -> Iterator[logical.Member]:
         for one in group:
             self._made.add(place, group.name or "a group")
             if one.max_occurs == 0:
@@ -223,11 +214,11 @@ class _Schema:
             elif isinstance(one, XsdGroup):
                 inner = tuple(self._members(one, place))
                 if inner:
-                    yield Group("", ORDERS[one.model], inner, place, _occurs(one))
+                    yield logical.Group("", ORDERS[one.model], inner, place, _occurs(one))
             elif isinstance(one, XsdAnyElement):
                 raise ModelProblem(place, "xs:any: a model must know its elements")
 
-    def _extensions(self, kind: Component, place: Place) -> Iterator[Member]:
+    def _extensions(self, kind: Component, place: Place) -> Iterator[logical.Member]:
         """What types that extend this one add: it may be there, as `xsi:type` says."""
         known = {one.name for one in kind.content.iter_elements()}
         for other in self._derived[id(kind)] if kind.name is not None else ():
@@ -237,19 +228,21 @@ class _Schema:
                         known.add(one.name)
                         yield _optional(self._element(one))
 
-    def _attribute(self, attribute: Component, place: Place) -> Field:
+    def _attribute(self, attribute: Component, place: Place) -> logical.Field:
         if attribute.name is None or not isinstance(attribute, XsdAttribute):
             raise ModelProblem(place, "xs:anyAttribute: a model must know its attributes")
-        occurs = Occurs(1 if attribute.use == "required" else 0, 1)
+        occurs = logical.Occurs(1 if attribute.use == "required" else 0, 1)
         return self._field(attribute, attribute.type, occurs, {"rendering": "attribute"})
 
-    def _own_value(self, kind: Component, place: Place) -> Field:
+    def _own_value(self, kind: Component, place: Place) -> logical.Field:
         type_, given, values = self._simple(kind, place)
-        return Field(
-            "", type_, place, Occurs(), None, False, values, "", {self.form: {**given, "rendering": "content"}}
+        return logical.Field(
+            "", type_, place, logical.Occurs(), None, False, values, "", {self.form: {**given, "rendering": "content"}}
         )
 
-    def _field(self, one: Component, kind: Component, occurs: Occurs, properties: Properties) -> Field:
+    def _field(
+        self, one: Component, kind: Component, occurs: logical.Occurs, properties: logical.Properties
+    ) -> logical.Field:
         place = self._place(one.local_name)
         type_, given, values = self._simple(kind, place)
         default = one.default if one.default is not None else one.fixed
@@ -257,7 +250,7 @@ class _Schema:
             default = _converted(default, type_, place, one.local_name)
         if one.fixed is not None:
             values = (default,)
-        return Field(
+        return logical.Field(
             one.local_name,
             type_,
             place,
@@ -269,21 +262,21 @@ class _Schema:
             {self.form: {**given, **properties}},
         )
 
-    def _simple(self, kind: Component, place: Place) -> tuple[Type, dict[str, Any], tuple[Any, ...]]:
+    def _simple(self, kind: Component, place: Place) -> tuple[logical.Type, dict[str, Any], tuple[Any, ...]]:
         """Type, properties for facets, and allowed values of a simple type; lists and unions are text."""
         if not kind.is_atomic():
-            return Type.STRING, {}, ()
+            return logical.Type.STRING, {}, ()
         atom = getattr(kind, "primitive_type", None)  # a union has none, and its restrictions have the union
         primitive = str(atom.local_name) if isinstance(atom, XsdAtomicBuiltin) else ""
-        type_ = TYPES.get(primitive, Type.STRING)
-        if type_ is Type.DECIMAL and kind.is_derived(self.schema.meta_schema.types["integer"]):
-            type_ = Type.INTEGER
+        type_ = TYPES.get(primitive, logical.Type.STRING)
+        if type_ is logical.Type.DECIMAL and kind.is_derived(self.schema.meta_schema.types["integer"]):
+            type_ = logical.Type.INTEGER
         given: dict[str, Any] = {"binaryEncoding": "base64"} if primitive == "base64Binary" else {}
         for name, facet in kind.facets.items():
             local = (name or "").removeprefix(XSD)
             if local in LENGTHS:
                 given |= dict.fromkeys(LENGTHS[local], int(facet.value))
-            elif local in LIMITS and type_ is not Type.STRING and not _wider(type_, facet.value):
+            elif local in LIMITS and type_ is not logical.Type.STRING and not _wider(type_, facet.value):
                 given[local] = str(facet.value)
             elif local == "pattern":
                 patterns = [LIBRARY_PATTERN.sub(r"\1", one.pattern) for one in facet.patterns]
@@ -292,12 +285,12 @@ class _Schema:
         return type_, given, values
 
 
-def _wider(kind: Type, limit: Any) -> bool:
+def _wider(kind: logical.Type, limit: Any) -> bool:
     """Whether a limit is outside of what our integers can be, as those of xs:unsignedLong are."""
-    return kind is Type.INTEGER and not MIN_INTEGER <= limit <= MAX_INTEGER
+    return kind is logical.Type.INTEGER and not MIN_INTEGER <= limit <= MAX_INTEGER
 
 
-def _converted(value: Any, kind: Type, place: Place, name: str) -> Any:
+def _converted(value: Any, kind: logical.Type, place: Place, name: str) -> Any:
     """A default or an allowed value, in the type of its field."""
     try:
         return CONVERSIONS[kind](_plain(value))
@@ -317,9 +310,9 @@ def _namespace(one: Component) -> str:
     return name[1:].partition("}")[0] if name.startswith("{") else ""
 
 
-def _occurs(one: Component) -> Occurs:
-    return Occurs(one.min_occurs, one.max_occurs)
+def _occurs(one: Component) -> logical.Occurs:
+    return logical.Occurs(one.min_occurs, one.max_occurs)
 
 
-def _optional(member: Member) -> Member:
-    return replace(member, occurs=Occurs(0, member.occurs.most))
+def _optional(member: logical.Member) -> logical.Member:
+    return replace(member, occurs=logical.Occurs(0, member.occurs.most))

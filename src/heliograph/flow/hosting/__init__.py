@@ -10,13 +10,13 @@ messages in batches, and asks `Rules` for the next `Step`: after the flow (`afte
 effects that could not be carried out (`after_refusal`), and after a commit that failed (`after_failed_commit`).
 
 **Blame.** A message is blamed for a failure only when it was alone in its unit of work. So a batch in which one message
-fails is rolled back without blame, and its messages are taken one by one (`Step.SINGLY`). What no message is to blame
-for, such as a lost connection, is tried again as often as needed.
+fails is rolled back without blame, and its messages are taken one by one (`Step.ONE_BY_ONE`). A failure that no message
+is to blame for, such as a lost connection, is tried again as often as needed.
 
 **Backing out.** A message that fails alone is given back, and comes again with a higher backout count
 (`Step.BACK_OUT`). The engine decides by this count which path it takes: `out`, `failure`, then the backout queue or
 the dead-letter queue (`engine.backout`). The server counts, too, and may put a message away by its own rules;
-`Attempts` keeps the count of this flow. On Spark there is nobody to give a message back to: it is tried at once with
+`Attempts` keeps the count of this flow. Spark cannot give a message back: it is tried at once with
 each count that leads to another path, and what fails in the last attempt becomes a dead letter (`Step.DEAD_LETTER`).
 
 **Refusals.** The server may refuse an effect (a queue is full, a name is unknown). The message goes through the flow

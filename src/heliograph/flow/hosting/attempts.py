@@ -1,4 +1,4 @@
-"""What a host remembers of messages until they come again: failed attempts, refused effects, who is taken alone."""
+"""What a host remembers of messages until they come again: failed attempts, and refused effects."""
 
 import threading
 from collections.abc import Hashable, Sequence
@@ -17,7 +17,7 @@ _MOST_MESSAGES = 10000
 _MOST_REFUSALS = 1000
 _MANY_EFFECTS = 2000
 _SHARED = 1
-"""So many failures of a message may be those of another that was in the same batch; then it is taken alone."""
+"""Failures that may be those of another message in the same batch: a message with so few is taken alone."""
 
 
 class Attempts:
@@ -32,7 +32,7 @@ class Attempts:
         self._lock = threading.Lock()
 
     def of(self, envelope: Envelope) -> int:
-        """How often this message, which the server says has failed so many times, has failed."""
+        """How often this message has failed, as far as this flow and the server know."""
         return max(self._counts.get(envelope.message_id, 0), envelope.backout_count - _SHARED)
 
     def suspect(self, envelopes: Sequence[Envelope]) -> bool:
@@ -90,30 +90,30 @@ class BatchSize:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._singly = 0
+        self._one_by_one = 0
         """How many messages are still taken one by one."""
 
     @property
     def most(self) -> int:
         """How many to take next."""
-        return 1 if self._singly else self._most
+        return 1 if self._one_by_one else self._most
 
     def nothing_there(self) -> None:
         """The messages that were given back have been taken by others."""
-        self._singly = 0
+        self._one_by_one = 0
 
-    def take_singly(self, count: int) -> None:
-        """So many messages were given back."""
-        self._singly = max(self._singly, count)
+    def take_one_by_one(self, count: int) -> None:
+        """`count` messages were given back."""
+        self._one_by_one = max(self._one_by_one, count)
 
     def after(self, step: Step, messages: int, effects: int = 0) -> None:
-        """A batch of so many messages has ended; with many effects, batches get smaller."""
-        if step is Step.SINGLY:
-            self.take_singly(messages)
+        """A batch has ended; if it had many effects, the next batches are smaller."""
+        if step is Step.ONE_BY_ONE:
+            self.take_one_by_one(messages)
         elif step is Step.BACK_OUT:
-            self.take_singly(1)
+            self.take_one_by_one(1)
         elif step.is_done:
-            self._singly = max(0, self._singly - 1)
+            self._one_by_one = max(0, self._one_by_one - 1)
             if effects > _MANY_EFFECTS:
                 self._most = max(1, self._most * _MANY_EFFECTS // effects)
 

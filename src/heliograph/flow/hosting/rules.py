@@ -19,14 +19,14 @@ class Step(Enum):
     """Carry out the effects that are left, such as dead letters, and commit; the messages are done with."""
     DEAD_LETTER = auto()
     """As COMMIT_EFFECTS, with a dead letter that the host adds."""
-    SINGLY = auto()
+    ONE_BY_ONE = auto()
     """Roll back all. Nobody is to blame yet; take the messages again, one by one."""
     LATER = auto()
     """Roll back all, because a database cannot be reached. Nobody is to blame; wait, and take the messages again."""
     BACK_OUT = auto()
     """Carry out what does not belong to the unit of work, and roll back all else: this one message failed."""
     STOP = auto()
-    """Roll back all and stop with an error; whoever runs the host starts it again."""
+    """Roll back all and stop with an error; the task or process is started again from outside."""
 
     @property
     def is_done(self) -> bool:
@@ -42,7 +42,7 @@ class BatchDecision:
     """What to do next with a batch."""
 
     step: Step
-    singly: Sequence[int] = ()
+    one_by_one: Sequence[int] = ()
     """The messages that are taken again, one by one."""
 
 
@@ -67,13 +67,13 @@ class Rules:
         if failed and unreachable(outcomes):
             return BatchDecision(Step.LATER)
         if spoilt:
-            return BatchDecision(Step.SINGLY, range(len(outcomes)))
+            return BatchDecision(Step.ONE_BY_ONE, range(len(outcomes)))
         if not failed and not refused:
             return BatchDecision(Step.COMMIT)
         again = [at for at, outcome in enumerate(outcomes) if outcome.result is Result.BACKOUT or at in refused]
         # What failed must not be in the databases, and what did not fail must be.
         if changed or (again and not self.keeps_apart):
-            return BatchDecision(Step.SINGLY, range(len(outcomes)))
+            return BatchDecision(Step.ONE_BY_ONE, range(len(outcomes)))
         return BatchDecision(Step.COMMIT_EFFECTS, again)
 
     def after_message(self, outcome: Outcome, *, spoilt: bool = False, attempts_left: int = 0) -> Step:
@@ -84,7 +84,7 @@ class Rules:
         if outcome.result is not Result.DONE and unreachable([outcome]):
             return Step.LATER
         if spoilt:
-            return Step.SINGLY
+            return Step.ONE_BY_ONE
         if outcome.result is Result.DONE:
             return Step.COMMIT
         if outcome.result is Result.BACKOUT and (self.gives_back or attempts_left):
@@ -95,7 +95,7 @@ class Rules:
 
     def after_refusal(self, *, alone: bool, is_new: bool) -> Step:
         """Some effects could not be carried out. `is_new` says whether the flow was not told of them before."""
-        return Step.SINGLY if is_new or not alone else self._given_up()
+        return Step.ONE_BY_ONE if is_new or not alone else self._given_up()
 
     def after_failed_commit(self, *, alone: bool, database_lost: bool = False, server_lost: bool = False) -> Step:
         """The commit failed, and nothing was committed as far as one can know."""
@@ -103,7 +103,7 @@ class Rules:
             return Step.STOP  # its task is repeated
         if database_lost:
             return Step.LATER
-        return self._given_up() if alone and not server_lost else Step.SINGLY
+        return self._given_up() if alone and not server_lost else Step.ONE_BY_ONE
 
     def _given_up(self) -> Step:
         return Step.BACK_OUT if self.gives_back else Step.STOP
@@ -118,7 +118,7 @@ SPARK = Rules(gives_back=False, keeps_apart=True)
 
 
 def with_dead_letters(outcome: Outcome, messages: Iterable[Envelope], queue: str, node: str) -> Outcome:
-    """The outcome with a dead letter for each of these messages; the exception says why they are put away.
+    """The outcome with a dead letter for each of these messages; its exception is the reason.
 
     For hosts that cannot give messages back. What is done, or has its dead letter already, stays as it is.
     """
@@ -132,7 +132,7 @@ def with_dead_letters(outcome: Outcome, messages: Iterable[Envelope], queue: str
 
 
 def unreadable(payload: bytes, problem: Exception, queue: str, node: str) -> Outcome:
-    """Something that came in and is no message: it is put away as bytes."""
+    """The outcome of input that is no message: its bytes become a dead letter."""
     letter = DeadLetter(queue, Envelope(payload, persistent=True), str(problem), str(problem), node)
     return Outcome(Result.DEAD_LETTER, [letter], [LogEvent(node, str(problem))])
 

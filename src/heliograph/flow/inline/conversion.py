@@ -70,7 +70,7 @@ class ServerEnvelope(Envelope):
         """Comes here only for attributes that have no value yet."""
         if name in {"payload", "now", "seen"}:
             return None
-        if name == "place":  # of what comes from a server, nobody needs it
+        if name == "place":  # not needed for messages of a server
             return b""
         if self.payload is None:
             raise AttributeError(name)
@@ -197,7 +197,7 @@ def envelopes_of(payloads: Sequence[bytes], now: float) -> list[ServerEnvelope]:
             else:
                 try:
                     envelope.format = _described(own, text)[0]
-                except MessageFormat:  # whoever reads it will be told
+                except MessageFormat:  # reading it will fail with the reason
                     envelope.seen = None
         envelopes.append(envelope)
     return envelopes

@@ -103,7 +103,7 @@ class Coordination:
             raise TransactionRolledBack(str(lost)) from lost
 
     def _decision(self, work: Session, unit: int) -> bool:
-        """Whether the server has committed: whoever gets the token knows, and nobody can change it any more."""
+        """Whether the server has committed: the token says so, and while it is held here nobody else can commit."""
         last = self._token.take(self._given_up)
         work.rollback(blame=False)
         return last >= unit

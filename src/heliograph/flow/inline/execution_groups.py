@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
-from multiprocessing.context import SpawnProcess
+from multiprocessing.context import SpawnContext, SpawnProcess
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +23,10 @@ from heliograph.flow.inline.flow_statistics import FlowStatistics
 LOG = logging.getLogger("heliograph.flow")
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
 _STEADY = 60.0
-"""A process that has run for so many seconds has not kept dying."""
+"""Seconds after which a process counts as steady, so that its next pause is short again."""
 _AT_ONCE = 15.0
 _MOST_DEATHS = 8
-"""A process that dies so often in a row, each time within so many seconds, does not get any further."""
+"""The flow stops if a process dies this many times in a row, each time within `_AT_ONCE` seconds."""
 _LOOK = 0.25
 
 
@@ -63,36 +63,29 @@ def run_execution_groups(
         )
     groups = [_Group(number) for number in range(settings.execution_groups)]
     total = FlowStatistics()
-    watching = _Watching(definition, state, server, measured, report, on_ready, total)
+    watcher = _Watcher(definition, state, server, measured, report, on_ready, total)
     try:
         while not stop.is_set():
             for group in groups:
-                watching.look_after(group)
-            watching.listen(groups, _LOOK)
+                watcher.look_after(group)
+            watcher.listen(groups, _LOOK)
     finally:
-        watching.end(groups)
+        watcher.end(groups)
     return total
 
 
-class _Watching:
-    def __init__(
-        self,
-        definition: FlowDefinition,
-        state: Path,
-        server: str | None,
-        measured: bool,
-        report: Report | None,
-        on_ready: Callable[[int], None] | None,
-        total: FlowStatistics,
-    ) -> None:
-        self._definition = definition
-        self._state = state
-        self._server = server
-        self._measured = measured
-        self._report = report
-        self._on_ready = on_ready
-        self._total = total
-        self._context = multiprocessing.get_context("spawn")
+@dataclass
+class _Watcher:
+    """Starts the processes of a flow, hears what they report, and starts those again that die."""
+
+    definition: FlowDefinition
+    state: Path
+    server: str | None
+    measured: bool
+    report: Report | None
+    on_ready: Callable[[int], None] | None
+    total: FlowStatistics
+    context: SpawnContext = field(default_factory=lambda: multiprocessing.get_context("spawn"))
 
     def look_after(self, group: _Group) -> None:
         """Start it, if it does not run and it is time."""
@@ -120,11 +113,11 @@ class _Watching:
             self._start(group)
 
     def _start(self, group: _Group) -> None:
-        ours, theirs = self._context.Pipe()
-        group.process = self._context.Process(
+        ours, theirs = self.context.Pipe()
+        group.process = self.context.Process(
             target=_group_main,
-            args=(theirs, self._definition, self._state, self._server, group.number, self._measured),
-            name=f"flow-{self._definition.name}-{group.number}",
+            args=(theirs, self.definition, self.state, self.server, group.number, self.measured),
+            name=f"flow-{self.definition.name}-{group.number}",
         )
         group.process.start()
         theirs.close()
@@ -144,12 +137,12 @@ class _Watching:
             group.pipe.close()
             group.pipe = None
             return
-        if kind == "line" and self._report is not None:
-            self._report(what)
-        elif kind == "ready" and self._on_ready is not None:
-            self._on_ready(what)
+        if kind == "line" and self.report is not None:
+            self.report(what)
+        elif kind == "ready" and self.on_ready is not None:
+            self.on_ready(what)
         elif kind == "total":
-            self._total.add(what)
+            self.total.add(what)
 
     def _drain(self, group: _Group) -> None:
         while group.pipe is not None and group.pipe.poll(0):
@@ -226,4 +219,4 @@ def _group_main(
         LOG.error("%s", problem)
         raise SystemExit(_PROBLEM) from None
     except OSError:
-        LOG.warning("nobody listens any more")
+        LOG.warning("the process that watches over the groups does not listen any more")

@@ -1,6 +1,6 @@
-"""Files that come in: claimed by a new name, read whole or record by record, put away when they are done.
+"""Files that come in: claimed by renaming, read whole or by records, and moved to another folder when they are done.
 
-A file belongs to whoever has renamed it into a folder of his own; what a crash has left there is taken again.
+An instance claims a file by renaming it into a folder of its own. What a crash leaves there is processed again.
 """
 
 import fcntl
@@ -146,7 +146,7 @@ class FileConsumer:
             self._stop.wait(self._node.properties["interval"])
 
     def _names(self) -> list[str]:
-        """Files that nobody is writing any more, as far as one can see; the oldest first."""
+        """Files that do not seem to be written any more, the oldest first."""
         pattern = self._node.properties["pattern"]
         seen: dict[str, tuple[int, int]] = {}
         with os.scandir(self._directory) as entries:

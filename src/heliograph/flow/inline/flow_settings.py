@@ -28,7 +28,7 @@ class FlowSettings:
     commit_count: int = USUAL_BATCH
     """Messages in one unit of work, at most."""
     commit_interval: float = 0.0
-    """Seconds that a unit of work waits for so many; it takes what is there, if this is 0."""
+    """Seconds that a unit of work waits for `commit_count` messages; with 0 it takes what is there."""
     coordinated: bool = False
     """Whether messages and databases are committed together, in two phases."""
     data_sources: Mapping[str, str | None] = field(default_factory=dict)

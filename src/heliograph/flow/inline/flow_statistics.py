@@ -1,4 +1,4 @@
-"""What a flow has done: counted by each instance for itself, added up when somebody asks."""
+"""Statistics of a flow: counted by each instance for itself, added up on demand."""
 
 import json
 from dataclasses import dataclass, field, fields
@@ -18,7 +18,7 @@ class FlowStatistics:
     discarded: int = 0
     backed_out: int = 0
     """How often a message was given back because it had failed."""
-    singly: int = 0
+    split_batches: int = 0
     """How often a batch was undone and its messages taken one by one."""
     sent: int = 0
     units: int = 0

@@ -87,7 +87,7 @@ class Requests:
         return waiting.answer or plain(504, "The flow did not answer in time.")
 
     def take(self, node: str, wait: float) -> tuple[bytes, Request] | None:
-        """The next request for a node, or None after so many seconds."""
+        """The next request for a node, or None after `wait` seconds."""
         try:
             return self._queues[node].get(timeout=wait) if wait else self._queues[node].get_nowait()
         except queue.Empty:
@@ -98,7 +98,7 @@ class Requests:
         return identifier in self._waiting
 
     def respond(self, effect: Respond) -> bool:
-        """Answer; False if nobody waits (any more)."""
+        """Answer a request; False if it has been answered or has timed out."""
         waiting = self._waiting.get(effect.request)
         if waiting is None or waiting.answered.is_set():
             return False

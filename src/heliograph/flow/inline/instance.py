@@ -35,7 +35,7 @@ LOG = logging.getLogger("heliograph.flow")
 _SEVERITIES = {"error": logging.ERROR, "warning": logging.WARNING, "information": logging.INFO}
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 10.0
 _STEADY = 60.0
-"""An instance that has worked for so many seconds is in good order."""
+"""Seconds after which an instance counts as steady, so that its next pause is short again."""
 
 
 @dataclass
@@ -165,7 +165,11 @@ class Instance:
 
     def _respond(self, effect: Respond) -> None:
         if not self._process.requests.respond(effect):
-            self._log(LogEvent(effect.node, "nobody waits for this answer (any more)", "warning"))
+            self._log(
+                LogEvent(
+                    effect.node, "this answer is too late, or the second one: its request does not wait", "warning"
+                )
+            )
 
     def _log(self, event: LogEvent) -> None:
         level = _SEVERITIES.get(event.severity, logging.ERROR)

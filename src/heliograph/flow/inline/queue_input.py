@@ -40,9 +40,10 @@ class QueueConsumer:
         self._node = node
         self._units = units
         self._settings = settings
+        self._consumer = consumer_of(units.output.work, node, flow, settings)
+        # What decides how the next batch is taken, after one that failed.
         self._threshold = threshold
         self._attempts = attempts
-        self._consumer = consumer_of(units.output.work, node, flow, settings)
         self._size = BatchSize(settings.commit_count)
 
     def turn(self) -> None:
@@ -62,7 +63,7 @@ class QueueConsumer:
                 envelopes = [self._counted(envelopes[0])]
             elif self._attempts.suspect(envelopes):
                 # One of them may have killed a process: it does not get the chance to take others with it again.
-                self._take_singly(len(envelopes))
+                self._take_one_by_one(len(envelopes))
                 return
             step, outcomes = self._units.process(self._node.name, envelopes, spare=spare)
         except MessageFormat as problem:
@@ -88,14 +89,14 @@ class QueueConsumer:
             self._attempts.forget(envelopes[0].message_id)
         self._size.after(step, len(envelopes), sum(len(outcome.effects) for outcome in outcomes))
 
-    def _take_singly(self, count: int) -> None:
-        """Give back what was taken; the next so many messages are taken one by one."""
-        self._size.after(self._units.undo(Step.SINGLY), count)
+    def _take_one_by_one(self, count: int) -> None:
+        """Give back what was taken, and take these messages one by one."""
+        self._size.after(self._units.undo(Step.ONE_BY_ONE), count)
 
     def _unreadable(self, envelopes: list[Envelope], problem: MessageFormat) -> None:
-        """Something that is no message: it is put away as soon as it is alone."""
+        """Input that is no message becomes a dead letter as soon as it is alone in its batch."""
         if len(envelopes) > 1:
-            self._take_singly(len(envelopes))
+            self._take_one_by_one(len(envelopes))
             return
         envelope = envelopes[0]
         assert isinstance(envelope, ServerEnvelope)

@@ -54,6 +54,8 @@ def flow_queue(session: Session, *parts: str) -> str:
 
 
 Message = Put | Publish | DeadLetter
+MESSAGES = frozenset({Put, Publish, DeadLetter})
+"""The effects that are messages to be put."""
 MOST_PRODUCERS = 200
 
 

@@ -17,12 +17,9 @@ from heliograph.errors import Problem
 from heliograph.flow.engine.compiled_flow import CompiledFlow, Refusals
 from heliograph.flow.engine.database import Databases
 from heliograph.flow.engine.outcome import (
-    DeadLetter,
     Effect,
     LogEvent,
     Outcome,
-    Publish,
-    Put,
     Respond,
     Result,
     WriteFile,
@@ -34,12 +31,11 @@ from heliograph.flow.hosting import INLINE, RefusalMemory, Step, Waiting, is_los
 from heliograph.flow.inline.coordination import Coordination
 from heliograph.flow.inline.file_output import write_file
 from heliograph.flow.inline.flow_statistics import FlowStatistics
-from heliograph.flow.inline.server_output import ServerOutput, destination_of
+from heliograph.flow.inline.server_output import MESSAGES, ServerOutput, destination_of
 
 RefusalsByMessage = dict[int, dict[tuple[str, str], str]]
 _PIECE = 128
 """Messages of a batch that go through the flow before the first of them are sent."""
-_MESSAGES = frozenset({Put, Publish, DeadLetter})
 
 
 class _Refused(Exception):
@@ -64,12 +60,15 @@ class UnitsOfWork:
         log: Callable[[LogEvent], None],
         wait: Callable[[float], object],
     ) -> None:
-        """`wait` lets so many seconds pass, or less if it is time to stop."""
+        """`wait` waits for a number of seconds, or less if it is time to stop."""
         self._flow = flow
+        # What a unit of work changes, and what is committed or rolled back with it.
         self.resources = resources
         self._databases = databases
         self.output = output
+        """Where messages are put; its session `work` is the server's side of the unit of work."""
         self._coordination = coordination
+        """None if databases are committed by themselves."""
         self._respond = respond
         self.log = log
         self._wait = wait
@@ -144,7 +143,7 @@ class UnitsOfWork:
         step = self._after_flow(outcomes)
         if step is Step.LATER:
             return self._later(unreachable(outcomes))
-        if step is Step.SINGLY:
+        if step is Step.ONE_BY_ONE:
             return self.undo(step)
         if step is not Step.COMMIT:
             self._undo_changes()
@@ -216,7 +215,7 @@ class UnitsOfWork:
             effect
             for outcome in outcomes
             for effect in outcome.effects
-            if effect.transactional is transactional and type(effect) in _MESSAGES
+            if effect.transactional is transactional and type(effect) in MESSAGES
         ]
         if messages:
             self.output.send(messages, transactional=transactional)
@@ -279,7 +278,7 @@ class UnitsOfWork:
         if failed:
             self.statistics.backed_out += 1
         else:
-            self.statistics.singly += 1
+            self.statistics.split_batches += 1
         try:
             self.output.work.rollback(blame=failed and not spare)
         except MessagingProblem as problem:

@@ -18,7 +18,7 @@ from heliograph.flow.language.esql import syntax
 from heliograph.flow.language.esql.checking.program_checking import check_program
 from heliograph.flow.language.esql.parsing.program_parsing import parse_program
 
-# Checks of domains: a body whose format nobody knows cannot be read or sent, so it is told before a flow runs.
+# Checks of domains: a body of an unknown format cannot be read or sent, so it is a mistake before the flow runs.
 
 PARTS = (*BODIES, *(header.domain for header in HEADERS))
 """What can be directly under the root of a message."""

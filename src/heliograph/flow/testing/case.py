@@ -335,7 +335,7 @@ class _Reader:
 
 
 def _inline(text: str) -> bytes:
-    # No block of YAML ends with a carriage return: who writes one in quotes means it.
+    # No block of YAML ends with a carriage return: one that stands in quotes is meant.
     return (text if text.endswith("\r\n") else text.removesuffix("\n")).encode()
 
 

@@ -8,14 +8,14 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from heliograph.lab.bench.bench_case import Case, Outcome, Site
-from heliograph.lab.bench.closed_loop import QUIET_SECONDS, Load
+from heliograph.lab.bench.bench_case import BenchCase, BenchOutcome, BrokerSite
+from heliograph.lab.bench.closed_loop import QUIET_SECONDS, ClosedLoop
 from heliograph.lab.errors import BrokerGone
 from heliograph.lab.load.mqtt.packet_cycle import PacketCycle, marked_payload
 from heliograph.lab.load.mqtt.repeating_publisher import RepeatingPublishers
 from heliograph.lab.load.mqtt.repeating_subscriber import RepeatingSubscribers
 from heliograph.lab.load.plan import Group, Plan
-from heliograph.lab.probes.broker_meter import Meter
+from heliograph.lab.probes.broker_meter import BrokerMeter
 from heliograph.mqtt import Publish, encode
 
 _VERSION = 4  # MQTT 3.1.1
@@ -43,9 +43,9 @@ class OfflineSubscriber:
         # Made here, because both filling and draining are timed.
         self._sending, self._arriving = self._cycles(sent=True), self._cycles(sent=False)
 
-    def fill(self, site: Site, watch: Callable[[], None]) -> None:
+    def fill(self, site: BrokerSite, watch: Callable[[], None]) -> None:
         """Make the subscription, leave, and publish everything; `watch` is called all the time."""
-        with Load(site) as load:
+        with ClosedLoop(site) as load:
             subscribers = self._subscribers(load, site)
             load.loop.connect(subscribers)
             load.loop.leave(subscribers.subscribers)
@@ -68,10 +68,10 @@ class OfflineSubscriber:
                     raise BrokerGone(f"it acknowledged nothing for {SILENCE_SECONDS:.0f} s")
                 watch()
 
-    def drain(self, site: Site, watch: Callable[[], None]) -> Outcome:
+    def drain(self, site: BrokerSite, watch: Callable[[], None]) -> BenchOutcome:
         """Come back and take what there is: what that cost, and what was lost, doubled or out of order."""
         before = site.meter.read()
-        with Load(site) as load:
+        with ClosedLoop(site) as load:
             subscribers = self._subscribers(load, site)
             subscribers.resume = True
             load.loop.connect(subscribers)
@@ -83,17 +83,17 @@ class OfflineSubscriber:
             spent, received = site.meter.read().since(before), reader.received
             load.loop.turn(QUIET_SECONDS)
             subscribers.collect()
-        return Outcome(
+        return BenchOutcome(
             spent=spent,
             sent=0,
             delivered=received,
             lost=self.messages - received,
             duplicates=subscribers.meter.duplicates,
-            strange=load.strange,
+            unexpected=load.unexpected,
             late=subscribers.meter.reordered,
         )
 
-    def _subscribers(self, load: Load, site: Site) -> RepeatingSubscribers:
+    def _subscribers(self, load: ClosedLoop, site: BrokerSite) -> RepeatingSubscribers:
         group = Group("consumer", "consume", 1, filters=(FILTER,), qos=1, durable=True)
         return RepeatingSubscribers(Plan((group,), 1.0), 0, site.address, load.loop.poller, self._arriving)
 
@@ -114,17 +114,17 @@ class OfflineSubscriber:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Backlog(Case):
+class Backlog(BenchCase):
     """Publish while the consumer is away; CPU and rate are those of draining."""
 
     messages: int
     payload: int = 100
     durable: bool = True
 
-    def measure(self, site: Site) -> Outcome:
+    def measure(self, site: BrokerSite) -> BenchOutcome:
         """Fill, then drain. Memory is the most that was seen at any time, not what is left at the end."""
         queue = OfflineSubscriber(site.messages(self.messages), 1, self.payload)
-        peak = Peak(site.meter)
+        peak = PeakMemory(site.meter)
         start = time.perf_counter()
         queue.fill(site, peak.look)
         filled = time.perf_counter() - start
@@ -142,10 +142,10 @@ class Backlog(Case):
         )
 
 
-class Peak:
+class PeakMemory:
     """The most memory that a broker was seen to have."""
 
-    def __init__(self, meter: Meter) -> None:
+    def __init__(self, meter: BrokerMeter) -> None:
         self.most = 0
         self._meter = meter
         self._next = 0.0
@@ -159,7 +159,7 @@ class Peak:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recovery(Case):
+class Recovery(BenchCase):
     """Fill a queue, end the broker, start it again; CPU is that of the new process until it is ready, per message."""
 
     messages: int
@@ -167,7 +167,7 @@ class Recovery(Case):
     payload: int = 100
     durable: bool = True
 
-    def measure(self, site: Site) -> Outcome:
+    def measure(self, site: BrokerSite) -> BenchOutcome:
         """The time until a CONNECT is answered; then the consumer drains everything, which only counts."""
         queue = OfflineSubscriber(site.messages(self.messages), self.publishers, self.payload)
         queue.fill(site, _look_away)
@@ -182,4 +182,4 @@ class Recovery(Case):
 
 
 def _look_away() -> None:
-    """Nothing is watched while messages go in and out."""
+    """The default: nothing is sampled meanwhile."""

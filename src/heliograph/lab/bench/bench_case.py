@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 
 from heliograph.lab.errors import BrokerGone
 from heliograph.lab.load.plan import Address, Transport
-from heliograph.lab.probes.broker_meter import Meter, Reading
+from heliograph.lab.probes.broker_meter import BrokerMeter, MeterReading
 from heliograph.lab.targets.broker_process import Restart
 from heliograph.lab.targets.requirements import Door, Layout
 
 
 @dataclass(frozen=True)
-class Effort:
+class BenchEffort:
     """How much to measure."""
 
     seconds: float  # measured interval of a load
@@ -22,8 +22,8 @@ class Effort:
     backlog: float = 1.0  # the part that is sent of the messages of a case that counts messages instead of seconds
 
 
-FULL = Effort(seconds=3.0, rounds=3, connections=10_000)
-QUICK = Effort(seconds=0.6, rounds=1, connections=2_000, backlog=0.02)
+FULL = BenchEffort(seconds=3.0, rounds=3, connections=10_000)
+QUICK = BenchEffort(seconds=0.6, rounds=1, connections=2_000, backlog=0.02)
 
 
 def _no_restart() -> Restart:
@@ -31,12 +31,12 @@ def _no_restart() -> Restart:
 
 
 @dataclass(frozen=True)
-class Site:
+class BrokerSite:
     """A broker that has just been started, ready to be measured."""
 
     address: Address
-    meter: Meter
-    effort: Effort
+    meter: BrokerMeter
+    effort: BenchEffort
     longest_queue: int = sys.maxsize  # see Target
     restart: Callable[[], Restart] = _no_restart
     doors: tuple[Door, ...] = ()  # one to each queue manager, for AMQP
@@ -52,15 +52,15 @@ class Site:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class BenchOutcome:
     """One measurement of one case on one broker."""
 
-    spent: Reading
+    spent: MeterReading
     sent: int
     delivered: int  # what CPU time is divided by: deliveries, or connects where nothing is delivered
     lost: int = 0
     duplicates: int = 0
-    strange: int = 0  # packets that have no place in the load
+    unexpected: int = 0  # unexpected packets
     late: int = 0  # messages that arrived after later ones, where a case looks for that
     figures: dict[str, float] = field(default_factory=dict)  # what only some cases measure, by name
     note: str = ""  # what a reader of the figures must know
@@ -82,7 +82,7 @@ class Outcome:
 
     @property
     def others(self) -> float:
-        """Cores that neither broker nor generator had: what somebody else's work took while this was measured."""
+        """Cores that neither broker nor generator had: what other processes used while this was measured."""
         return max(0.0, self.spent.machine_cpu - self.spent.broker_cpu - self.spent.generator_cpu) / self.spent.wall
 
     @property
@@ -102,7 +102,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Case(ABC):
+class BenchCase(ABC):
     """A load; subclasses say of what kind."""
 
     name: str
@@ -137,5 +137,5 @@ class Case(ABC):
         return ", ".join(words)
 
     @abstractmethod
-    def measure(self, site: Site) -> Outcome:
+    def measure(self, site: BrokerSite) -> BenchOutcome:
         """Put the load on this broker."""

@@ -4,15 +4,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from statistics import median_low
 
-from heliograph.lab.bench.bench_rounds import Row
+from heliograph.lab.bench.bench_rounds import BenchRow
 from heliograph.lab.targets.heliograph_server import Heliograph, HeliographMemory
 from heliograph.lab.targets.mosquitto import Mosquitto
 from heliograph.lab.targets.rabbitmq import RabbitMQ
 from heliograph.lab.text_table import TextTable, figure, noise, times
 
 OURS = Heliograph.name
-HASTY = HeliographMemory.name  # ours without waiting for the disk
-YARDSTICKS = {"mqtt": Mosquitto.name, "amqp": RabbitMQ.name}  # whom the goals are measured against
+MEMORY_ONLY = HeliographMemory.name  # ours without waiting for the disk
+REFERENCE_TARGETS = {"mqtt": Mosquitto.name, "amqp": RabbitMQ.name}  # whom the goals are measured against
 
 TABLE = TextTable(
     (
@@ -40,7 +40,7 @@ QUEUE_LEGEND = (
     f"{RabbitMQ.name}, as one node is its normal form."
 )
 DURABLE_LEGEND = (
-    f"Durable cases: {OURS} acknowledges when messages are on the disk, {HASTY} when the kernel has them, "
+    f"Durable cases: {OURS} acknowledges when messages are on the disk, {MEMORY_ONLY} when the kernel has them, "
     f"{Mosquitto.name} when they are in its memory (it saves them every half hour and at its end)."
 )
 
@@ -50,17 +50,17 @@ def header() -> str:
     return TABLE.header()
 
 
-def lines(rows: Sequence[Row]) -> list[str]:
+def lines(rows: Sequence[BenchRow]) -> list[str]:
     """The rows of one case as text."""
     return [TABLE.line(cells) for cells in _cells(rows)]
 
 
-def markdown(cases: Iterable[Sequence[Row]]) -> str:
+def markdown(cases: Iterable[Sequence[BenchRow]]) -> str:
     """The whole table as Markdown."""
     return f"{TABLE.markdown([cells for rows in cases for cells in _cells(rows)])}\n\n{LEGEND}"
 
 
-def _cells(rows: Sequence[Row]) -> list[list[str]]:
+def _cells(rows: Sequence[BenchRow]) -> list[list[str]]:
     ours = _find(rows, OURS)
     table = []
     for number, row in enumerate(rows):
@@ -76,8 +76,8 @@ def _cells(rows: Sequence[Row]) -> list[list[str]]:
                 _short(shown.rate_out),
                 figure(shown.cpu),
                 times(ratio(row, ours)) if row is not ours else "",
-                str(row.lost),
-                str(row.duplicates),
+                str(row.total("lost")),
+                str(row.total("duplicates")),
                 f"{shown.generator_share:.0%}",
                 _remarks(row, share(rows) if row is ours else None),
             ]
@@ -85,19 +85,19 @@ def _cells(rows: Sequence[Row]) -> list[list[str]]:
     return table
 
 
-def ratio(row: Row, ours: Row | None) -> float | None:
+def ratio(row: BenchRow, ours: BenchRow | None) -> float | None:
     """How many times the CPU of ours this broker uses per delivery."""
     if ours is None or row.median is None or ours.median is None or not ours.median.cpu:
         return None
     return row.median.cpu / ours.median.cpu
 
 
-def share(rows: Sequence[Row]) -> float | None:
+def share(rows: Sequence[BenchRow]) -> float | None:
     """What our server keeps of its rate when it waits for the disk: the median of what each round shows.
 
     The two are compared round by round, because they ran side by side.
     """
-    ours, hasty = _find(rows, OURS), _find(rows, HASTY)
+    ours, hasty = _find(rows, OURS), _find(rows, MEMORY_ONLY)
     if ours is None or hasty is None:
         return None
     shares = [
@@ -108,95 +108,94 @@ def share(rows: Sequence[Row]) -> float | None:
     return median_low(shares) if shares else None
 
 
-def _find(rows: Sequence[Row], target: str) -> Row | None:
+def _find(rows: Sequence[BenchRow], target: str) -> BenchRow | None:
     return next((row for row in rows if row.target == target), None)
 
 
-def _remarks(row: Row, kept: float | None) -> str:
+def _remarks(row: BenchRow, kept: float | None) -> str:
     shown = row.median
-    words = [] if kept is None else [f"{kept:.0%} of {HASTY}'s rate"]
+    words = [] if kept is None else [f"{kept:.0%} of {MEMORY_ONLY}'s rate"]
     words += [f"{figure(value)} {name}" for name, value in row.figures.items()]
     if shown and (remark := noise(shown.others)):
         words.append(remark)
     if shown and shown.note:
         words.append(shown.note)
-    if row.late:
-        words.append(f"{row.late} out of order")
-    if row.strange:
-        words.append(f"{row.strange} strange packets")
+    if row.total("late"):
+        words.append(f"{row.total('late')} out of order")
+    if row.total("unexpected"):
+        words.append(f"{row.total('unexpected')} unexpected packets")
     if row.errors:
         words.append(f"{len(row.errors)} of {len(row.runs)} rounds failed: {row.errors[0]}")
     return ", ".join(words)
 
 
 @dataclass(frozen=True)
-class Verdict:
+class GoalResult:
     """How one goal of a case stands."""
 
     text: str
     met: bool
 
 
-def verdicts(rows: Sequence[Row]) -> list[Verdict]:
+def goal_results(rows: Sequence[BenchRow]) -> list[GoalResult]:
     """Every goal of one case that can be judged by what was measured."""
     ours = _find(rows, OURS)
     if ours is None:
         return []
     case, found = ours.case, []
-    yardstick = next(name for need, name in YARDSTICKS.items() if need in case.needs)
+    yardstick = next(name for need, name in REFERENCE_TARGETS.items() if need in case.needs)
     peer = _find(rows, yardstick)
     if case.share is not None and ours.median and not ours.written:
         # Without storing, every goal of a durable case is easy.
-        return [
-            Verdict(f"{case.name}: nothing was seen to be written to a disk, so nothing durable was measured", False)
-        ]
+        return [GoalResult(f"{case.name}: no writes to a disk were seen, so durability was not measured", False)]
     efficiency = ratio(peer, ours) if peer else None
     if efficiency is not None and case.goal is not None:
         text = f"{case.name}: {times(efficiency)} the CPU efficiency of {yardstick}, wanted {times(case.goal)}"
-        found.append(Verdict(text, efficiency >= case.goal))
+        found.append(GoalResult(text, efficiency >= case.goal))
     kept = share(rows)
     if kept is not None and case.share is not None:
-        text = f"{case.name}: {kept:.0%} of {HASTY}'s rate, wanted {case.share:.0%}"
-        found.append(Verdict(text, kept >= case.share))
+        text = f"{case.name}: {kept:.0%} of {MEMORY_ONLY}'s rate, wanted {case.share:.0%}"
+        found.append(GoalResult(text, kept >= case.share))
     for name, most in case.most.items():
         value = ours.figures.get(name)
         if value is not None:
             text = f"{case.name}: {figure(value)} {name}, wanted {figure(most)} at most{_scale(ours)}"
-            found.append(Verdict(text, value <= most))
+            found.append(GoalResult(text, value <= most))
     return found
 
 
-def _scale(row: Row) -> str:
+def _scale(row: BenchRow) -> str:
     """A short run has fewer messages than the goal was set for, and must say so."""
     full, had = getattr(row.case, "messages", 0), row.figures.get("messages", 0)
     return f" (with {had:.0f} of {full} messages)" if had < full else ""
 
 
-def shortfalls(rows: Sequence[Row]) -> list[str]:
+def shortfalls(rows: Sequence[BenchRow]) -> list[str]:
     """Where we are slower, bigger or less reliable than wanted in one case."""
-    return failures(rows) + [verdict.text for verdict in verdicts(rows) if not verdict.met]
+    return failures(rows) + [verdict.text for verdict in goal_results(rows) if not verdict.met]
 
 
-def successes(rows: Sequence[Row]) -> list[str]:
+def successes(rows: Sequence[BenchRow]) -> list[str]:
     """The goals that one case meets: none if our server did anything wrong, for who loses messages is fast easily."""
-    return [] if failures(rows) else [verdict.text for verdict in verdicts(rows) if verdict.met]
+    return [] if failures(rows) else [verdict.text for verdict in goal_results(rows) if verdict.met]
 
 
-def failures(rows: Sequence[Row]) -> list[str]:
+def failures(rows: Sequence[BenchRow]) -> list[str]:
     """What our server did wrong in one case, speed aside."""
     found = []
     for row in rows:
-        if row.target not in {OURS, HASTY}:
+        if row.target not in {OURS, MEMORY_ONLY}:
             continue
         who = row.case.name if row.target == OURS else f"{row.case.name} ({row.target})"
         found += [f"{who}: failed: {error}" for error in row.errors]
-        if row.lost or row.duplicates or row.strange or row.late:
-            late = f", {row.late} out of order" if row.late else ""
-            found.append(f"{who}: {row.lost} lost, {row.duplicates} twice, {row.strange} strange packets{late}")
+        lost, duplicates, unexpected, late = map(row.total, ("lost", "duplicates", "unexpected", "late"))
+        if lost or duplicates or unexpected or late:
+            order = f", {late} out of order" if late else ""
+            found.append(f"{who}: {lost} lost, {duplicates} duplicates, {unexpected} unexpected packets{order}")
     return found
 
 
-def as_data(row: Row) -> dict[str, object]:
+def as_data(row: BenchRow) -> dict[str, object]:
     """One row and all its rounds, for JSON."""
     runs = []
     for run in row.runs:
@@ -224,8 +223,8 @@ def as_data(row: Row) -> dict[str, object]:
         "target": row.target,
         "median_cpu_us": shown.cpu if shown else None,
         "median_figures": row.figures,
-        "lost": row.lost,
-        "duplicates": row.duplicates,
+        "lost": row.total("lost"),
+        "duplicates": row.total("duplicates"),
         "runs": runs,
     }
 

@@ -7,33 +7,33 @@ from statistics import median_low
 import psutil
 
 from heliograph.errors import Problem
-from heliograph.lab.bench.bench_case import Case, Effort, Outcome, Site
+from heliograph.lab.bench.bench_case import BenchCase, BenchEffort, BenchOutcome, BrokerSite
 from heliograph.lab.errors import BrokerGone, InvalidTarget, TargetNotInstalled
 from heliograph.lab.machine import Cores
-from heliograph.lab.targets.broker_process import running
+from heliograph.lab.targets.broker_process import running_broker
 from heliograph.lab.targets.target import Target
 from heliograph.lab.targets.target_catalogue import TARGETS
 
 
 @dataclass(frozen=True)
-class Run:
+class BenchRound:
     """One case on one target in one round: what came out, or why nothing did."""
 
     round: int
-    outcome: Outcome | None
+    outcome: BenchOutcome | None
     error: str = ""
 
 
 @dataclass(frozen=True)
-class Row:
+class BenchRow:
     """All rounds of one case on one target."""
 
-    case: Case
+    case: BenchCase
     target: str
-    runs: tuple[Run, ...]
+    runs: tuple[BenchRound, ...]
 
     @property
-    def median(self) -> Outcome | None:
+    def median(self) -> BenchOutcome | None:
         """The round whose CPU per delivery is the median (the lower one of two); None when no round succeeded."""
         outcomes = sorted((run.outcome for run in self.runs if run.outcome), key=lambda outcome: outcome.cpu)
         return outcomes[(len(outcomes) - 1) // 2] if outcomes else None
@@ -44,25 +44,9 @@ class Row:
         kept = [run.outcome.figures for run in self.runs if run.outcome]
         return {name: median_low([figures[name] for figures in kept if name in figures]) for name in _names(kept)}
 
-    @property
-    def lost(self) -> int:
-        """Messages lost, over all rounds."""
-        return sum(run.outcome.lost for run in self.runs if run.outcome)
-
-    @property
-    def duplicates(self) -> int:
-        """Messages delivered twice, over all rounds."""
-        return sum(run.outcome.duplicates for run in self.runs if run.outcome)
-
-    @property
-    def strange(self) -> int:
-        """Packets that had no place in the load, over all rounds."""
-        return sum(run.outcome.strange for run in self.runs if run.outcome)
-
-    @property
-    def late(self) -> int:
-        """Messages that arrived after later ones, over all rounds."""
-        return sum(run.outcome.late for run in self.runs if run.outcome)
+    def total(self, count: str) -> int:
+        """A count of outcomes over all rounds: `lost`, `duplicates`, `unexpected` or `late`."""
+        return sum(int(getattr(run.outcome, count)) for run in self.runs if run.outcome)
 
     @property
     def written(self) -> int:
@@ -90,50 +74,54 @@ def choose_targets(names: Sequence[str]) -> list[Target]:
             raise TargetNotInstalled(f"{name} is not installed on this machine{_remedy(known[name])}")
     if names:
         return [target for target in known.values() if target.name in names]
-    return [target for target in known.values() if target.version() and not target.on_request]
+    return [target for target in known.values() if target.version() and not target.only_if_named]
 
 
-def missing(cases: Sequence[Case]) -> list[str]:
+def missing_targets(cases: Sequence[BenchCase]) -> list[str]:
     """Which peers these cases would have and this machine has not, with what to do about it."""
     return [
         f"{target.name} is not installed, so there is no row for it{_remedy(target)}"
         for target in (kind() for kind in TARGETS)
-        if target.version() is None and not target.on_request and any(_takes_part(target, case) for case in cases)
+        if target.version() is None and not target.only_if_named and any(_takes_part(target, case) for case in cases)
     ]
 
 
 def _remedy(target: Target) -> str:
-    return f" ({target.remedy})" if target.remedy else ""
+    return f" ({target.install_hint})" if target.install_hint else ""
 
 
 def measure(
-    cases: Sequence[Case], targets: Sequence[Target], effort: Effort, cores: Cores, progress: Callable[[str], None]
-) -> Iterator[list[Row]]:
+    cases: Sequence[BenchCase],
+    targets: Sequence[Target],
+    effort: BenchEffort,
+    cores: Cores,
+    progress: Callable[[str], None],
+) -> Iterator[list[BenchRow]]:
     """The rows of each case, one per target, as soon as its rounds are done."""
     for number, case in enumerate(cases, 1):
         taking_part = [target for target in targets if _takes_part(target, case)]
         if not taking_part:
-            progress(f"[{number}/{len(cases)}] {case.name}: none of the chosen brokers is measured here")
+            progress(f"[{number}/{len(cases)}] {case.name}: none of the chosen brokers takes part")
             continue
-        runs: dict[str, list[Run]] = {target.name: [] for target in taking_part}
+        runs: dict[str, list[BenchRound]] = {target.name: [] for target in taking_part}
         for turn in range(1, effort.rounds + 1):
             for target in taking_part:
                 progress(f"[{number}/{len(cases)}] {case.name}: {target.name}, round {turn} of {effort.rounds}")
                 runs[target.name].append(_run(case, target, effort, cores, turn))
-        yield [Row(case, name, tuple(done)) for name, done in runs.items()]
+        yield [BenchRow(case, name, tuple(done)) for name, done in runs.items()]
 
 
-def _takes_part(target: Target, case: Case) -> bool:
-    knows = target.knows - {"mqtt", "amqp"} | target.knows & target.peer_for
-    return case.needs <= knows and (case.share is not None or not target.only_compared)
+def _takes_part(target: Target, case: BenchCase) -> bool:
+    capabilities = target.capabilities - {"mqtt", "amqp"} | target.capabilities & target.compared_protocols
+    return case.needs <= capabilities and (case.share is not None or not target.only_compared)
 
 
-def _run(case: Case, target: Target, effort: Effort, cores: Cores, turn: int) -> Run:
+def _run(case: BenchCase, target: Target, effort: BenchEffort, cores: Cores, turn: int) -> BenchRound:
     try:
-        with running(
+        with running_broker(
             target, cores.broker, tls=case.tls, durable=case.durable, amqp="amqp" in case.needs, layout=case.layout
         ) as broker:
-            site = Site(broker.address, broker.meter, effort, target.longest_queue, broker.restart, broker.doors)
-            return Run(turn, case.measure(site))
+            site = BrokerSite(broker.address, broker.meter, effort, target.longest_queue, broker.restart, broker.doors)
+            return BenchRound(turn, case.measure(site))
     except (BrokerGone, Problem, psutil.Error) as error:
-        return Run(turn, None, str(error))
+        return BenchRound(turn, None, str(error))

@@ -8,17 +8,19 @@ from pathlib import Path
 
 from heliograph.common.terminal import steer
 from heliograph.lab.bench import bench_report
-from heliograph.lab.bench.bench_case import Case, Effort
-from heliograph.lab.bench.bench_rounds import Row, measure
+from heliograph.lab.bench.bench_case import BenchCase, BenchEffort
+from heliograph.lab.bench.bench_rounds import BenchRow, measure
 from heliograph.lab.machine import describe, describe_disk, disk_line, raise_file_limit, split_cores
 from heliograph.lab.targets.target import Target
 from heliograph.lab.targets.target_catalogue import TARGETS
 
 
-def run_bench(cases: Sequence[Case], targets: Sequence[Target], effort: Effort, results: Path, markdown: bool) -> int:
+def run_bench(
+    cases: Sequence[BenchCase], targets: Sequence[Target], effort: BenchEffort, results: Path, markdown: bool
+) -> int:
     """Measure these cases on these targets; 1 when our own server failed, lost or repeated anything."""
     raise_file_limit()
-    done: list[list[Row]] = []
+    done: list[list[BenchRow]] = []
     with split_cores() as cores:
         about, disk = describe(cores), describe_disk()
         if not markdown:
@@ -38,12 +40,12 @@ def run_bench(cases: Sequence[Case], targets: Sequence[Target], effort: Effort, 
     successes = [line for rows in done for line in bench_report.successes(rows)]
     shortfalls = [line for rows in done for line in bench_report.shortfalls(rows)]
     _list("goals met", successes)
-    _list("slower than wanted", shortfalls)
+    _list("goals missed", shortfalls)
     _write(results, about | {"disk": disk}, targets, effort, done, successes, shortfalls)
     return 1 if any(bench_report.failures(rows) for rows in done) else 0
 
 
-def list_choices(cases: Sequence[Case]) -> None:
+def list_choices(cases: Sequence[BenchCase]) -> None:
     """Show what can be measured here."""
     for case in cases:
         print(f"{case.name:25} {case.about} (goal: {case.goals})")
@@ -54,7 +56,7 @@ def list_choices(cases: Sequence[Case]) -> None:
 
 def _list(title: str, found: Sequence[str]) -> None:
     print(f"\n{title}:")
-    print("\n".join(f"  {line}" for line in found or ["nothing that was measured"]))
+    print("\n".join(f"  {line}" for line in found or ["none"]))
 
 
 def _progress(text: str) -> None:
@@ -69,8 +71,8 @@ def _write(
     path: Path,
     about: dict[str, object],
     targets: Sequence[Target],
-    effort: Effort,
-    done: Sequence[Sequence[Row]],
+    effort: BenchEffort,
+    done: Sequence[Sequence[BenchRow]],
     successes: Sequence[str],
     shortfalls: Sequence[str],
 ) -> None:

@@ -5,15 +5,15 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Protocol, Self
 
-from heliograph.lab.bench.bench_case import Outcome, Site
+from heliograph.lab.bench.bench_case import BenchOutcome, BrokerSite
 from heliograph.lab.load.client_group import ClientGroup
 from heliograph.lab.load.client_loop import ClientLoop, give_up
 
 WARM_UP = 0.25  # of the measured interval, before it
-# What is under way when the measured interval begins or ends must be delivered so many times over within it: a slow
-# broker that takes up much and hands out little for a while would else be measured by an accident.
+# What is in flight when the measured interval begins or ends must be delivered so many times over within it: otherwise
+# the figure of a slow broker that accepts much and delivers little for a while would be an accident.
 LEAST_TURNS = 2
-DRAIN_SECONDS = 10.0  # how long messages on their way may take to arrive once nothing more is sent
+DRAIN_SECONDS = 10.0  # how long messages in flight may take to arrive once nothing more is sent
 SILENCE_SECONDS = 2.0  # how long none of them may arrive, before those that have not are given up
 # While no window has opened far enough, the generator sleeps a little longer each time. A receiver that wakes up for
 # every message makes the broker pay for waking it, which costs a broker that writes message by message a third of its
@@ -22,7 +22,7 @@ SHORTEST_NAP, LONGEST_NAP = 0.00005, 0.001
 QUIET_SECONDS = 0.02  # after the last expected message, how long to listen for ones that should not come
 
 
-class Source(Protocol):
+class LoopSource(Protocol):
     """Who sends, in whatever protocol."""
 
     @property
@@ -40,14 +40,14 @@ class Source(Protocol):
         """Send the next messages."""
 
 
-class Load:
+class ClosedLoop:
     """Sources and receivers on one broker, served by one thread."""
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: BrokerSite) -> None:
         self.loop = ClientLoop(give_up)
         self.started = 0.0  # when the measured interval began, on the performance counter
         self._site = site
-        self._copies: list[tuple[Source, int]] = []  # and how many receivers each has
+        self._copies: list[tuple[LoopSource, int]] = []  # and how many receivers each has
         self._sending: list[ClientGroup] = []
         self._receiving: list[ClientGroup] = []
         self._between: list[ClientGroup] = []
@@ -59,7 +59,7 @@ class Load:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.loop.close()
 
-    def add_sources(self, group: ClientGroup, sources: Sequence[Source], copies: int = 1) -> None:
+    def add_sources(self, group: ClientGroup, sources: Sequence[LoopSource], copies: int = 1) -> None:
         """Let these take part, which are clients of this group; each message goes to so many receivers."""
         self._sending.append(group)
         self._copies += [(source, copies) for source in sources]
@@ -72,8 +72,8 @@ class Load:
         """Let clients take part that are not the end of the way: only what goes wrong there counts."""
         self._between.append(group)
 
-    def run(self, send: Callable[[], float]) -> Outcome:
-        """Warm up, measure while messages flow, then wait for those on their way.
+    def run(self, send: Callable[[], float]) -> BenchOutcome:
+        """Warm up, measure while messages flow, then wait for those in flight.
 
         `send` is called before every turn of the loop; it returns how long that turn may wait for something to read.
         """
@@ -83,22 +83,22 @@ class Load:
         self._forget_latencies()
         self.started = time.perf_counter()
         before, sent, delivered = self._site.meter.read(), self._sent, self.delivered
-        under_way = self.under_way
+        in_flight = self.in_flight
         self._flow(send, seconds)
-        under_way = max(under_way, self.under_way, sum(group.ready for group in self._receiving))
-        self._await_delivery(delivered + LEAST_TURNS * under_way, send)
+        in_flight = max(in_flight, self.in_flight, sum(group.ready for group in self._receiving))
+        self._await_delivery(delivered + LEAST_TURNS * in_flight, send)
         after, sent, delivered = self._site.meter.read(), self._sent - sent, self.delivered - delivered
         self._drain()
-        lost = self.under_way
+        lost = self.in_flight
         for group in self._between:
             group.collect()
-        return Outcome(
+        return BenchOutcome(
             spent=after.since(before),
             sent=sent,
             delivered=delivered,
             lost=lost,
             duplicates=sum(group.meter.duplicates for group in _distinct(self._receiving, self._between)),
-            strange=self.strange,
+            unexpected=self.unexpected,
         )
 
     def pump(self) -> float:
@@ -114,7 +114,7 @@ class Load:
         return 0.1
 
     @property
-    def sources(self) -> list[Source]:
+    def sources(self) -> list[LoopSource]:
         """All of them."""
         return [source for source, _ in self._copies]
 
@@ -132,12 +132,12 @@ class Load:
         return total
 
     @property
-    def under_way(self) -> int:
+    def in_flight(self) -> int:
         """Deliveries that have not been made: those that are lost, once the load has drained."""
         return sum([source.sent * copies for source, copies in self._copies]) - self.delivered
 
     @property
-    def strange(self) -> int:
+    def unexpected(self) -> int:
         """What has no place in the load."""
         return sum(group.meter.errors for group in _distinct(self._sending, self._receiving, self._between))
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from heliograph.lab.bench import bench_report
-from heliograph.lab.bench.bench_case import Case, Effort, Outcome, Site
+from heliograph.lab.bench.bench_case import BenchCase, BenchEffort, BenchOutcome, BrokerSite
 from heliograph.lab.bench.bench_rounds import choose_targets, measure
 from heliograph.lab.load.client_loop import ClientLoop, give_up
 from heliograph.lab.load.plan import Group, Plan
@@ -14,7 +14,7 @@ from heliograph.lab.load.protocols import client_groups
 from heliograph.lab.machine import raise_file_limit, split_cores
 from heliograph.lab.targets.requirements import Door
 
-# Handshakes under way at a time: less than the shortest listen backlog (mosquitto's is 100), because a connection
+# Handshakes in progress at a time: less than the shortest listen backlog (mosquitto's is 100), because a connection
 # that does not fit in is tried again by the kernel a whole second later.
 AT_ONCE = 50
 SETTLE_SECONDS = 0.2
@@ -25,7 +25,7 @@ SPARE_FILES = 500  # that brokers need for other things
 
 
 @dataclass(frozen=True, kw_only=True)
-class Idle(Case):
+class Idle(BenchCase):
     """Open connections, keep them, look at the broker's memory."""
 
     connections: int
@@ -36,7 +36,7 @@ class Idle(Case):
         """Brokers with that protocol."""
         return frozenset({"amqp" if self.amqp else "mqtt"})
 
-    def measure(self, site: Site) -> Outcome:
+    def measure(self, site: BrokerSite) -> BenchOutcome:
         """Open all connections; CPU is per connect."""
         count = min(self.connections, site.effort.connections)
         door = site.doors[0] if self.amqp else Door(site.address)
@@ -60,7 +60,7 @@ class Idle(Case):
             grown = site.meter.memory() - memory
         finally:
             loop.close()
-        return Outcome(
+        return BenchOutcome(
             spent=spent,
             sent=count,
             delivered=count,
@@ -69,10 +69,10 @@ class Idle(Case):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Visits(Case):
+class Visits(BenchCase):
     """Connect some clients, have all of them leave, one after the other, and begin again."""
 
-    def measure(self, site: Site) -> Outcome:
+    def measure(self, site: BrokerSite) -> BenchOutcome:
         """CPU is per client, for both its CONNECT and its DISCONNECT."""
         group = Group("visit", "connect", AT_ONCE, transport=site.transport, stay=STAY)
         loop = ClientLoop(give_up)
@@ -90,10 +90,10 @@ class Visits(Case):
             spent = site.meter.read().since(before)
         finally:
             loop.close()
-        return Outcome(spent=spent, sent=count, delivered=count)
+        return BenchOutcome(spent=spent, sent=count, delivered=count)
 
 
-def most() -> int:
+def most_connections() -> int:
     """As many as the limit on open files allows."""
     files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     return min(WANTED, files - SPARE_FILES)
@@ -102,11 +102,11 @@ def most() -> int:
 def run_connections(connections: int | None, targets: Sequence[str]) -> None:
     """Measure and print one row for each broker."""
     raise_file_limit()
-    count = min(connections or WANTED, most())
+    count = min(connections or WANTED, most_connections())
     case = Idle(name="amqp-connections", about="AMQP connections, each with a session", connections=count, amqp=True)
     print(bench_report.header())
     with split_cores() as cores:
-        effort = Effort(seconds=0, rounds=1, connections=count)
+        effort = BenchEffort(seconds=0, rounds=1, connections=count)
         for rows in measure([case], choose_targets(targets), effort, cores, lambda _text: None):
             print("\n".join(bench_report.lines(rows)))
     print(f"in/s: connections per second, each with a SASL exchange, an open and a begin. {bench_report.LEGEND}")

@@ -1,6 +1,6 @@
 """The least that one process must do to forward and store messages: read, write to a file, force it, send.
 
-There is no broker: bytes from one socket go to a file and to another socket, in blocks, and nobody looks into them.
+There is no broker: bytes from one socket go to a file and to another socket, in blocks, without being parsed.
 Large payloads cannot be stored for less CPU than this, in any language. See `helio bench copy`.
 """
 

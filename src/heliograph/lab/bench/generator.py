@@ -22,14 +22,14 @@ from heliograph.lab.load.plan import Address, Group, Plan
 
 _CONNACK, _SUBACK = b"\x20\x02\x00\x00", b"\x90\x03\x00\x01\x00"
 GOAL_RATE = 2_000_000.0  # messages per second of one process
-# The kernel wakes whoever waits for a message on the time of its sender. Ten thousand wake-ups a second would be most
+# The kernel charges the wake-up of a receiver to the sender. Ten thousand wake-ups a second would be most
 # of what is measured, so the peer reads in turns, as brokers do.
 _NAP = 0.001  # seconds
 _SENDERS = Group("source", "publish", 1, destination="bench", rate=0.0)
 
 
 class _Peer:
-    """Answers CONNECT and SUBSCRIBE, and discards everything else; feeds subscribers if it is told to."""
+    """Answers CONNECT and SUBSCRIBE, and discards everything else; feeds subscribers if `feeds` is set."""
 
     def __init__(self, feeds: bool) -> None:
         self._feeds = feeds
@@ -40,7 +40,7 @@ class _Peer:
         self._rest: dict[int, memoryview] = {}
         self._buffer = memoryview(bytearray(1 << 20))
         self._template = MqttTemplate(_SENDERS, 1, 4, 1)
-        self._images = self._template.images(0)
+        self._forms = self._template.forms(0)
 
     def serve(self, pipe: Connection) -> None:
         """Until the other end of the pipe is closed."""
@@ -90,7 +90,7 @@ class _Peer:
             if data is None:
                 now = time.monotonic_ns()
                 due = np.full(self._template.batch, now)
-                data = memoryview(bytes(self._template.make(self._images, 0, self._fed[fd], due, now, None)))
+                data = memoryview(bytes(self._template.make(self._forms, 0, self._fed[fd], due, now, None)))
                 self._fed[fd] += self._template.batch
             sent = self._clients[fd].send(data)
             if sent < len(data):
@@ -117,7 +117,7 @@ def _against(plan: Plan, feeds: bool = False) -> LoadOutcome:
 
 
 @dataclass(frozen=True)
-class Figure:
+class GeneratorFigure:
     """Something measured, and what it should be at least (or, for times, at most)."""
 
     name: str
@@ -139,34 +139,34 @@ def _plan(seconds: float, *groups: Group) -> Plan:
     return Plan(groups, seconds, warm_up=0.5)
 
 
-def sending(seconds: float, rate: float | None = None) -> Figure:
+def sending(seconds: float, rate: float | None = None) -> GeneratorFigure:
     """One client, QoS 0, 32 bytes, as fast as it can or at a rate."""
     outcome = _against(_plan(seconds, Group("senders", "publish", 1, destination="bench", rate=rate)))
     sent = outcome.groups["senders"].sent / (seconds + 0.5)
     how = "unpaced" if rate is None else f"paced at {rate / 1e6:g} M/s"
-    return Figure(f"sending, {how}", sent, "msg/s", GOAL_RATE, outcome)
+    return GeneratorFigure(f"sending, {how}", sent, "msg/s", GOAL_RATE, outcome)
 
 
-def paced(seconds: float) -> Figure:
+def paced(seconds: float) -> GeneratorFigure:
     """The same at a rate somewhat above the goal."""
     return sending(seconds, 1.25 * GOAL_RATE)
 
 
-def receiving(seconds: float) -> Figure:
+def receiving(seconds: float) -> GeneratorFigure:
     """One client takes what comes as fast as it can, and accounts for every message."""
     silent = Group("source", "publish", 1, destination="bench", rate=1e-9)
     outcome = _against(_plan(seconds, Group("takers", "consume", 1, filters=("bench",)), silent), feeds=True)
     totals = outcome.groups["takers"]
     measured = totals.latencies["message"].count / seconds
-    return Figure("receiving and accounting", measured, "msg/s", GOAL_RATE, outcome)
+    return GeneratorFigure("receiving and accounting", measured, "msg/s", GOAL_RATE, outcome)
 
 
-def timing(seconds: float) -> Figure:
+def timing(seconds: float) -> GeneratorFigure:
     """Ten thousand clients with a message a second each: how late the 99th of a hundred messages is sent."""
     group = Group("devices", "publish", 10_000, destination="bench/{client}", rate=10_000.0)
     outcome = _against(_plan(seconds, group))
     late = outcome.groups["devices"].latencies["lateness"].percentile(99) / 1e6
-    return Figure("10,000 clients, 1 msg/s each: lateness, 99P", late, "ms", 5.0, outcome)
+    return GeneratorFigure("10,000 clients, 1 msg/s each: lateness, 99P", late, "ms", 5.0, outcome)
 
 
 def measure_generator(seconds: float) -> None:

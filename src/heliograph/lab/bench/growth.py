@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-from heliograph.lab.bench.bench_case import Case, Outcome, Site
-from heliograph.lab.bench.closed_loop import Load
+from heliograph.lab.bench.bench_case import BenchCase, BenchOutcome, BrokerSite
+from heliograph.lab.bench.closed_loop import ClosedLoop
 from heliograph.lab.bench.queue_clients import QueueSender, clients_of
 from heliograph.lab.errors import BrokerGone
 from heliograph.lab.load.amqp.client import AmqpClientGroup
@@ -23,7 +23,7 @@ from heliograph.lab.load.mqtt.connection import MqttConnection
 from heliograph.lab.load.mqtt.packet_cycle import marked_payload
 from heliograph.lab.load.plan import Address, Group, Member, Payload, Plan
 from heliograph.lab.load.protocols import client_groups
-from heliograph.lab.probes.broker_meter import Reading
+from heliograph.lab.probes.broker_meter import MeterReading
 from heliograph.mqtt import Publish, encode
 
 SIZES = (10_000, 100_000, 1_000_000)
@@ -52,18 +52,18 @@ def at(name: str, size: int) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Growth(Case):
+class Growth(BenchCase):
     """Grow, look, grow on. The outcome's CPU is that of a message at the largest size."""
 
     sizes: tuple[int, ...] = SIZES
     restarts: bool = True
     goal: float | None = None
 
-    def measure(self, site: Site) -> Outcome:
+    def measure(self, site: BrokerSite) -> BenchOutcome:
         """All figures, by size."""
         figures: dict[str, float] = {}
         empty, grown, sent = site.meter.memory(), 0, 0
-        spent = Reading(1.0, 0.0, 0.0, 0.0)
+        spent = MeterReading(1.0, 0.0, 0.0, 0.0)
         loop = ClientLoop(give_up)
         try:
             for size in dict.fromkeys(max(1, round(size * site.effort.backlog)) for size in self.sizes):
@@ -82,13 +82,13 @@ class Growth(Case):
                 figures[at(MESSAGE, size)] = spent.broker_cpu / sent * 1e6
         finally:
             loop.close()
-        return Outcome(spent=spent, sent=sent, delivered=sent, figures=figures)
+        return BenchOutcome(spent=spent, sent=sent, delivered=sent, figures=figures)
 
     @abstractmethod
-    def grow(self, site: Site, loop: ClientLoop, numbers: range) -> None:
+    def grow(self, site: BrokerSite, loop: ClientLoop, numbers: range) -> None:
         """Make those of these numbers. Connections that have to stay are in `loop`."""
 
-    def publish(self, site: Site, size: int) -> int:
+    def publish(self, site: BrokerSite, size: int) -> int:
         """Publish to some of them, all over the place; how many messages."""
         publish(site, some_topics(size))
         return min(size, MESSAGES)
@@ -100,7 +100,7 @@ class Sessions(Growth):
 
     durable: bool = True
 
-    def grow(self, site: Site, loop: ClientLoop, numbers: range) -> None:
+    def grow(self, site: BrokerSite, loop: ClientLoop, numbers: range) -> None:
         """Come, subscribe and go."""
         for some in _in_parts(numbers, AT_ONCE):
             _come_and_go(site, some)
@@ -112,7 +112,7 @@ class Subscriptions(Growth):
 
     restarts: bool = False
 
-    def grow(self, site: Site, loop: ClientLoop, numbers: range) -> None:
+    def grow(self, site: BrokerSite, loop: ClientLoop, numbers: range) -> None:
         """Connect as many clients as it takes."""
         for some in _in_parts(numbers, FILTERS):
             filters = tuple(topic(number) for number in some)
@@ -126,11 +126,11 @@ class RetainedMessages(Growth):
 
     durable: bool = True
 
-    def grow(self, site: Site, loop: ClientLoop, numbers: range) -> None:
+    def grow(self, site: BrokerSite, loop: ClientLoop, numbers: range) -> None:
         """Publish one on each topic."""
         publish(site, map(topic, numbers), retain=True)
 
-    def publish(self, site: Site, size: int) -> int:
+    def publish(self, site: BrokerSite, size: int) -> int:
         """Replace some of them."""
         publish(site, some_topics(size), retain=True)
         return min(size, MESSAGES)
@@ -142,13 +142,13 @@ class Depth(Growth):
 
     durable: bool = True
 
-    def grow(self, site: Site, loop: ClientLoop, numbers: range) -> None:
+    def grow(self, site: BrokerSite, loop: ClientLoop, numbers: range) -> None:
         """Subscribe once, and fill."""
         if not numbers.start:
             _come_and_go(site, range(1))
         publish(site, (topic(0) for _ in numbers), window=LONG_WINDOW)
 
-    def publish(self, site: Site, size: int) -> int:
+    def publish(self, site: BrokerSite, size: int) -> int:
         """To the one there is."""
         publish(site, (topic(0) for _ in range(IN_DEPTH)))
         return IN_DEPTH
@@ -162,7 +162,7 @@ class Queues(Growth):
 
     @property
     def needs(self) -> frozenset[str]:
-        """Those that make a queue for whoever sends to it."""
+        """Brokers that make a queue when a client sends to it."""
         return frozenset({"amqp", "queues-on-demand"})
 
     @property
@@ -170,7 +170,7 @@ class Queues(Growth):
         """Queues outlive the broker."""
         return True
 
-    def grow(self, site: Site, loop: ClientLoop, numbers: range) -> None:
+    def grow(self, site: BrokerSite, loop: ClientLoop, numbers: range) -> None:
         """Open a link to each; that makes it."""
         for some in _in_parts(numbers, AT_ONCE):
             makers = tuple(Member(f"maker-{number}", topics=(f"queue://{_queue(number)}",)) for number in some)
@@ -181,10 +181,10 @@ class Queues(Growth):
             finally:
                 made.close()
 
-    def publish(self, site: Site, size: int) -> int:
+    def publish(self, site: BrokerSite, size: int) -> int:
         """Put messages on one of them."""
         group = self._group(site, Group("putter", "publish", 1, destination=f"queue://{_queue(size - 1)}"))
-        with Load(site) as load:
+        with ClosedLoop(site) as load:
             clients = AmqpClientGroup(Plan((group,), 1.0), 0, 0, site.doors[0].address, load.loop.poller)
             load.loop.connect(clients)
             sender = QueueSender(clients_of(clients)[0], [], WINDOW, 1)
@@ -196,7 +196,7 @@ class Queues(Growth):
         return ON_QUEUE
 
     @staticmethod
-    def _group(site: Site, template: Group) -> Group:
+    def _group(site: BrokerSite, template: Group) -> Group:
         door = site.doors[0]
         payload = Payload((PAYLOAD,))
         return replace(
@@ -211,7 +211,7 @@ class Queues(Growth):
         )
 
 
-def _come_and_go(site: Site, numbers: range) -> None:
+def _come_and_go(site: BrokerSite, numbers: range) -> None:
     """Have devices with durable sessions connect, subscribe and go."""
     devices = tuple(Member(f"device-{number:07}", filters=(topic(number),)) for number in numbers)
     group = Group("devices", "consume", len(devices), members=devices, qos=1, durable=True)
@@ -235,7 +235,7 @@ def some_topics(size: int) -> list[str]:
     return [topic(index * size // count) for index in range(count)]
 
 
-def publish(site: Site, topics: Iterable[str], *, retain: bool = False, window: int = WINDOW) -> None:
+def publish(site: BrokerSite, topics: Iterable[str], *, retain: bool = False, window: int = WINDOW) -> None:
     """Publish a message to each of these topics, with QoS 1: a window of them, then wait for all of those."""
 
     def packets() -> Iterable[bytes]:
@@ -254,7 +254,7 @@ def _queue(number: int) -> str:
     return f"lab.growth.{number}"
 
 
-GROWTH: tuple[Case, ...] = (
+GROWTH: tuple[BenchCase, ...] = (
     Sessions(
         name="growth-sessions",
         about="10,000 to 1 million durable sessions with a subscription each; CPU per QoS 1 message to one of them",
@@ -287,7 +287,7 @@ class _Publisher(MqttConnection):
             return super().take(data, now)
         whole = len(data) // _ACK_SIZE * _ACK_SIZE
         if bytes(data[:whole:_ACK_SIZE]).strip(bytes((PUBACK,))):
-            raise BrokerGone("it sent something else than acknowledgements")
+            raise BrokerGone("it sent packets other than acknowledgements")
         self.acknowledged += whole // _ACK_SIZE
         return whole
 

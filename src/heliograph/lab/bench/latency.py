@@ -3,8 +3,8 @@
 import time
 from dataclasses import dataclass, replace
 
-from heliograph.lab.bench.bench_case import Case, Outcome, Site
-from heliograph.lab.bench.closed_loop import WARM_UP, Load
+from heliograph.lab.bench.bench_case import BenchCase, BenchOutcome, BrokerSite
+from heliograph.lab.bench.closed_loop import WARM_UP, ClosedLoop
 from heliograph.lab.load.mqtt.packet_cycle import PacketCycle, marked_payload
 from heliograph.lab.load.mqtt.repeating_publisher import RepeatingPublisher, RepeatingPublishers
 from heliograph.lab.load.mqtt.repeating_subscriber import BytesSubscriber, RepeatingSubscribers
@@ -13,22 +13,22 @@ from heliograph.mqtt import Publish, encode
 
 _VERSION = 4  # MQTT 3.1.1
 TICK = 0.001  # seconds between two batches
-PATIENCE = 0.5  # seconds of traffic that may be on its way before a publisher must wait for a stalled broker
+PATIENCE = 0.5  # seconds of traffic that may be in flight before a publisher must wait for a stalled broker
 
 
 @dataclass(frozen=True, kw_only=True)
-class Latency(Case):
+class Latency(BenchCase):
     """One publisher whose messages are timed and one whose messages are not, each with its own subscriber."""
 
     rate: int  # timed messages per second
     other_rate: int
     payload: int = 32
 
-    def measure(self, site: Site) -> Outcome:
+    def measure(self, site: BrokerSite) -> BenchOutcome:
         """Percentiles from the moment a message was due to be sent to the moment its receiver has read it."""
-        schedule = Schedule()
+        schedule = TickSchedule()
         arrivals = Arrivals()
-        with Load(site) as load:
+        with ClosedLoop(site) as load:
             self._open(load, site, "timed", self.rate, schedule, arrivals)
             self._open(load, site, "other", self.other_rate, schedule, None)
             outcome = load.run(schedule.send)
@@ -36,7 +36,13 @@ class Latency(Case):
         return replace(outcome, figures=arrivals.percentiles(schedule.start, round(self.rate * TICK), warm))
 
     def _open(
-        self, load: Load, site: Site, name: str, rate: int, schedule: "Schedule", arrivals: "Arrivals | None"
+        self,
+        load: ClosedLoop,
+        site: BrokerSite,
+        name: str,
+        rate: int,
+        schedule: "TickSchedule",
+        arrivals: "Arrivals | None",
     ) -> None:
         topic, window = f"lab/{name}", round(rate * PATIENCE)
         cycle = PacketCycle(
@@ -53,13 +59,13 @@ class Latency(Case):
         load.loop.connect(subscribers)
         load.loop.connect(publishers)
         [publisher] = publishers.publishers
-        publisher.heard_by = subscribers.trackers[0]
+        publisher.received_by = subscribers.trackers[0]
         load.add_receivers(subscribers)
         load.add_sources(publishers, [publisher])
         schedule.add(publisher, rate)
 
 
-class Schedule:
+class TickSchedule:
     """Sends each publisher's messages in one small batch per tick, whatever became of the earlier ones."""
 
     def __init__(self) -> None:
@@ -106,7 +112,7 @@ class Arrivals:
 
 
 class TimedSubscribers(RepeatingSubscribers):
-    """A subscriber that notes when messages arrive, if somebody wants to know."""
+    """Subscribers that note arrival times, if they have been given a place to note them."""
 
     arrivals: Arrivals | None = None
 

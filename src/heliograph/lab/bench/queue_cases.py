@@ -3,8 +3,8 @@
 import time
 from dataclasses import dataclass, replace
 
-from heliograph.lab.bench.bench_case import Case, Outcome, Site
-from heliograph.lab.bench.closed_loop import Load
+from heliograph.lab.bench.bench_case import BenchCase, BenchOutcome, BrokerSite
+from heliograph.lab.bench.closed_loop import ClosedLoop
 from heliograph.lab.bench.queue_clients import QueueClients, QueueSender, Responder, Responders, clients_of
 from heliograph.lab.load.amqp.client import AmqpClientGroup
 from heliograph.lab.load.client_group import ClientGroup
@@ -15,18 +15,18 @@ from heliograph.lab.targets.requirements import Layout
 AVERAGE, PERCENTILE = "ms on average", "ms 99P"
 DISK_BYTES = "disk bytes/message"
 
-# Between two turns of the generator, where several requests are under way: who reads every single message at once makes
+# Between two turns of the generator, where several requests are in flight: who reads every single message at once makes
 # a broker that writes them singly pay for waking it.
 NAP = 0.0002
 
 
 @dataclass(frozen=True, kw_only=True)
-class QueueCase(Case):
+class QueueCase(BenchCase):
     """What loads on queues share."""
 
     size: int = 256  # bytes of data in a message
     persistent: bool = False
-    window: int = 1000  # messages on their way per sender
+    window: int = 1000  # messages in flight per sender
 
     @property
     def needs(self) -> frozenset[str]:
@@ -38,7 +38,7 @@ class QueueCase(Case):
         """Persistent messages are stored."""
         return self.persistent
 
-    def group(self, site: Site, template: Group, manager: int = 0) -> Group:
+    def group(self, site: BrokerSite, template: Group, manager: int = 0) -> Group:
         """This group with what all of the case have in common, at one queue manager."""
         door = site.doors[manager]
         return replace(
@@ -53,7 +53,7 @@ class QueueCase(Case):
             password=door.password,
         )
 
-    def figures(self, outcome: Outcome, receiving: list[ClientGroup]) -> Outcome:
+    def figures(self, outcome: BenchOutcome, receiving: list[ClientGroup]) -> BenchOutcome:
         """With what only loads on queues measure."""
         histogram = Histogram()
         for group in receiving:
@@ -85,10 +85,10 @@ class PutGet(QueueCase):
         """One queue for each pair, or one for all."""
         return Layout(queues=("lab.0",) if self.select else tuple(f"lab.{pair}" for pair in range(self.pairs)))
 
-    def measure(self, site: Site) -> Outcome:
-        """Warm up, measure while the load flows, then wait for what is on its way."""
+    def measure(self, site: BrokerSite) -> BenchOutcome:
+        """Warm up, measure while the load flows, then wait for what is in flight."""
         transactions = site.doors[0].transactions
-        with Load(site) as load:
+        with ClosedLoop(site) as load:
             senders, receivers = _connected(load, site, *self._groups(site, transactions=transactions))
             batch = self.commit or self.window // 4
             sources = [
@@ -101,7 +101,7 @@ class PutGet(QueueCase):
         batched = self.commit and not transactions
         return replace(outcome, note=f"no transactions: {self.commit} per confirmed batch") if batched else outcome
 
-    def _groups(self, site: Site, *, transactions: bool) -> tuple[Group, Group]:
+    def _groups(self, site: BrokerSite, *, transactions: bool) -> tuple[Group, Group]:
         queue = "queue://lab.0" if self.select else "queue://lab.{client}"
         work = self.commit if transactions else 0
         putting = Group(
@@ -130,11 +130,11 @@ class TopicFanOut(QueueCase):
 
     subscribers: int
 
-    def measure(self, site: Site) -> Outcome:
-        """Warm up, measure while the load flows, then wait for what is on its way."""
+    def measure(self, site: BrokerSite) -> BenchOutcome:
+        """Warm up, measure while the load flows, then wait for what is in flight."""
         sending = self.group(site, Group("sender", "publish", 1, destination="topic://lab"))
         receiving = self.group(site, Group("subscribers", "consume", self.subscribers, filters=("topic://lab",)))
-        with Load(site) as load:
+        with ClosedLoop(site) as load:
             senders, receivers = _connected(load, site, sending, receiving)
             heard = [receivers.receiver(number) for number in range(self.subscribers)]
             [client] = clients_of(senders)
@@ -143,7 +143,9 @@ class TopicFanOut(QueueCase):
             return self.figures(load.run(load.pump), [receivers])
 
 
-def _connected(load: Load, site: Site, sending: Group, receiving: Group) -> tuple[AmqpClientGroup, AmqpClientGroup]:
+def _connected(
+    load: ClosedLoop, site: BrokerSite, sending: Group, receiving: Group
+) -> tuple[AmqpClientGroup, AmqpClientGroup]:
     plan, poller = Plan((sending, receiving), 1.0), load.loop.poller
     senders, receivers = (QueueClients(plan, index, 0, site.doors[0].address, poller) for index in (0, 1))
     load.loop.connect(receivers)
@@ -160,7 +162,7 @@ class RoundTrips(QueueCase):
 
     managers: int = 1
     pairs: int = 10
-    window: int = 30  # requests on their way per pair
+    window: int = 30  # requests in flight per pair
 
     @property
     def layout(self) -> Layout:
@@ -168,9 +170,9 @@ class RoundTrips(QueueCase):
         names = [f"lab.{kind}.{pair}" for pair in range(self.pairs) for kind in ("request", "reply")]
         return Layout(managers=self.managers, queues=tuple(names))
 
-    def measure(self, site: Site) -> Outcome:
+    def measure(self, site: BrokerSite) -> BenchOutcome:
         """Every requester sends the next request as soon as it has an answer."""
-        with Load(site) as load:
+        with ClosedLoop(site) as load:
             asking = [self._open(load, site, manager) for manager in range(self.managers)]
 
             def pump() -> float:
@@ -183,7 +185,7 @@ class RoundTrips(QueueCase):
 
             return self.figures(load.run(pump), asking)
 
-    def _open(self, load: Load, site: Site, manager: int) -> ClientGroup:
+    def _open(self, load: ClosedLoop, site: BrokerSite, manager: int) -> ClientGroup:
         request, reply = "queue://lab.request.{client}", "queue://lab.reply.{client}"
         asking = Group(f"requesters-{manager}", "both", self.pairs, destination=request, filters=(reply,))
         answering = Group(f"responders-{manager}", "both", self.pairs, destination=reply, filters=(request,))

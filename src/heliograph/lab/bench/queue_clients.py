@@ -13,7 +13,7 @@ from heliograph.lab.load.schedule import Times
 
 
 class QueueSender:
-    """Puts messages that each of `receivers` is to get; never more than `window` of them are under way.
+    """Puts messages that each of `receivers` is to get; never more than `window` of them are in flight.
 
     It sends `batch` of them at the least: as a pipelining client does, whose socket buffer fills while the broker is
     busy. With `commit` it sends exactly so many, when all before them are safe.
@@ -109,7 +109,7 @@ class Responders(QueueClients):
 
     answering: Sequence[Responder] = ()
 
-    def revive(self, load_client: LoadClient) -> None:
+    def wake(self, load_client: LoadClient) -> None:
         """This client has read something: requests, or credit for answers that wait."""
         if self.answering:
             self.answering[load_client.place].answer()

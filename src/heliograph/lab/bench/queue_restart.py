@@ -4,20 +4,20 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from heliograph.lab.bench.bench_case import FULL, Site
+from heliograph.lab.bench.bench_case import FULL, BrokerSite
 from heliograph.lab.bench.bench_rounds import choose_targets
-from heliograph.lab.bench.closed_loop import QUIET_SECONDS, Load
+from heliograph.lab.bench.closed_loop import QUIET_SECONDS, ClosedLoop
 from heliograph.lab.bench.queue_clients import QueueSender, clients_of
 from heliograph.lab.errors import BrokerGone
 from heliograph.lab.load.amqp.client import AmqpClientGroup
 from heliograph.lab.load.plan import Group, Payload, Plan
 from heliograph.lab.machine import raise_file_limit, split_cores
-from heliograph.lab.targets.broker_process import Broker, running
+from heliograph.lab.targets.broker_process import Broker, running_broker
 from heliograph.lab.targets.requirements import Layout
 
 QUEUES = 10
 SIZES = (256, 2048)
-WINDOW, BATCH = 2000, 500  # puts under way per queue
+WINDOW, BATCH = 2000, 500  # puts in flight per queue
 SILENCE_SECONDS = 30.0  # a broker that does nothing for so long has nothing more to do
 
 COLUMNS = "size   broker      put/s    ready s  first of each queue s  CPU s   MB resident  got/s    lost    dup"
@@ -29,7 +29,7 @@ LEGEND = (
 
 
 @dataclass(frozen=True)
-class Stand:
+class RestartMeasurement:
     """Queues full of messages on one broker."""
 
     broker: Broker
@@ -37,8 +37,8 @@ class Stand:
     each: int  # messages on every queue
 
     @property
-    def _site(self) -> Site:
-        return Site(self.broker.address, self.broker.meter, FULL, doors=self.broker.doors)
+    def _site(self) -> BrokerSite:
+        return BrokerSite(self.broker.address, self.broker.meter, FULL, doors=self.broker.doors)
 
     @property
     def _plan(self) -> Plan:
@@ -60,7 +60,7 @@ class Stand:
         filling = replace(common, name="putters", destination=queue)
         return Plan((filling, replace(common, name="getters", role="consume", filters=(queue,))), 1.0)
 
-    def _clients(self, load: Load, index: int) -> AmqpClientGroup:
+    def _clients(self, load: ClosedLoop, index: int) -> AmqpClientGroup:
         clients = AmqpClientGroup(self._plan, index, 0, self.broker.doors[0].address, load.loop.poller)
         load.loop.connect(clients)
         return clients
@@ -81,7 +81,7 @@ class Stand:
 
     def _fill(self) -> float:
         start = time.perf_counter()
-        with Load(self._site) as load:
+        with ClosedLoop(self._site) as load:
             putters = self._clients(load, 0)
             senders = [QueueSender(client, [], WINDOW, 1) for client in clients_of(putters)]
             while any(sender.settled < self.each for sender in senders):
@@ -98,7 +98,7 @@ class Stand:
     def _drain(self) -> tuple[float, float, AmqpClientGroup]:
         """Seconds until a message of every queue has been consumed, seconds until all have been, and who has them."""
         start, first = time.perf_counter(), 0.0
-        with Load(self._site) as load:
+        with ClosedLoop(self._site) as load:
             getters = self._clients(load, 1)
             load.add_receivers(getters)
             receivers = [getters.receiver(number) for number in range(QUEUES)]
@@ -121,7 +121,7 @@ def run_restart(messages: int, targets: Sequence[str], sizes: Sequence[int]) -> 
     with split_cores() as cores:
         for size in sizes or SIZES:
             for target in choose_targets(targets or ["heliograph"]):
-                with running(target, cores.broker, amqp=True, layout=layout) as broker:
-                    line = Stand(broker, size, messages // QUEUES).measure()
+                with running_broker(target, cores.broker, amqp=True, layout=layout) as broker:
+                    line = RestartMeasurement(broker, size, messages // QUEUES).measure()
                 print(f"{size:<6} {target.name:<11} {line}", flush=True)
     print(LEGEND)

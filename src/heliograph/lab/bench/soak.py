@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from heliograph.lab.bench.bench_case import FULL, Site
-from heliograph.lab.bench.closed_loop import QUIET_SECONDS, Load
+from heliograph.lab.bench.bench_case import FULL, BrokerSite
+from heliograph.lab.bench.closed_loop import QUIET_SECONDS, ClosedLoop
 from heliograph.lab.bench.soak_samples import MB, Record, Sample, growths, middle_and_last
 from heliograph.lab.errors import BrokerGone
 from heliograph.lab.load.client_loop import ClientLoop, give_up
@@ -23,15 +23,14 @@ from heliograph.lab.load.mqtt.connection import MqttConnection
 from heliograph.lab.load.mqtt.packet_cycle import MARK, PacketCycle, marked_payload
 from heliograph.lab.load.mqtt.repeating_publisher import RepeatingPublisher, RepeatingPublishers
 from heliograph.lab.load.mqtt.repeating_subscriber import RepeatingSubscriber, RepeatingSubscribers
-from heliograph.lab.load.plan import Group
-from heliograph.lab.load.plan import Plan as LoadPlan
+from heliograph.lab.load.plan import Group, Plan
 from heliograph.lab.machine import describe_disk, disk_line, occupied
-from heliograph.lab.targets.broker_process import Broker, running
+from heliograph.lab.targets.broker_process import Broker, running_broker
 from heliograph.lab.targets.target import Target
 from heliograph.mqtt import Packet, Publish, encode
 
 TICK = 0.05  # seconds between two batches
-PATIENCE = 2.0  # seconds of traffic that may be on its way before a publisher must wait for a stalled server
+PATIENCE = 2.0  # seconds of traffic that may be in flight before a publisher must wait for a stalled server
 LONGEST_WINDOW = 30_000  # packet identifiers end at 65535, and a ring is two windows long
 KEPT_UP = 0.95  # of the messages that were due must have been sent, or the rate was not the one that was asked for
 SILENCE_SECONDS = 10.0
@@ -44,7 +43,7 @@ _VERSION = 4  # MQTT 3.1.1
 
 
 @dataclass(frozen=True)
-class Plan:
+class SoakPlan:
     """How long, how much, and how often things happen."""
 
     seconds: float
@@ -82,21 +81,23 @@ class Pace:
 class Consumer:
     """A durable session whose client comes and goes."""
 
-    def __init__(self, loop: ClientLoop, site: Site, client: str, topic: str, qos: int, cycle: PacketCycle) -> None:
+    def __init__(
+        self, loop: ClientLoop, site: BrokerSite, client: str, topic: str, qos: int, cycle: PacketCycle
+    ) -> None:
         self._loop = loop
         group = Group(client, "consume", 1, filters=(topic,), qos=qos, durable=True, client_id=client)
-        self.group = RepeatingSubscribers(LoadPlan((group,), 1.0), 0, site.address, loop.poller, [cycle])
+        self.group = RepeatingSubscribers(Plan((group,), 1.0), 0, site.address, loop.poller, [cycle])
         self.tracker = self.group.trackers[0][0]
         loop.connect(self.group)
         self.group.resume = True
 
     def come(self) -> None:
-        """Be here."""
+        """Connect, if it is not connected."""
         if not self._reader:
             self._loop.connect(self.group)
 
     def go(self) -> None:
-        """Be away, once what was read has been acknowledged: only what was not may come a second time."""
+        """Disconnect, once what was read has been acknowledged: only what was not may be redelivered."""
         if self._reader and not self._reader[0].link.blocked:
             self._loop.leave(self._reader)
 
@@ -108,7 +109,7 @@ class Consumer:
 class Visitors:
     """Clients that connect, leave a durable session with a subscription behind, come back and throw it away."""
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: BrokerSite) -> None:
         self._site = site
         self._count = 0
 
@@ -123,7 +124,7 @@ class Visitors:
             group = Group(name, "consume", 1, filters=(f"lab/visitor/{number}",), qos=1, durable=True, client_id=name)
         loop = ClientLoop(give_up)
         try:
-            clients = MqttClientGroup(LoadPlan((group,), 1.0), 0, 0, self._site.address, loop.poller)
+            clients = MqttClientGroup(Plan((group,), 1.0), 0, 0, self._site.address, loop.poller)
             loop.connect(clients)
             loop.leave([one for one in clients.load_clients if one is not None])
         finally:
@@ -152,7 +153,7 @@ class Lane:
 class Soak:
     """The whole load on one server."""
 
-    def __init__(self, load: Load, site: Site, plan: Plan) -> None:
+    def __init__(self, load: ClosedLoop, site: BrokerSite, plan: SoakPlan) -> None:
         self._load = load
         self._plan = plan
         self._site = site
@@ -173,13 +174,13 @@ class Soak:
         arriving = _cycle([topic], qos, count, sent=False)
         consumers = [Consumer(self._load.loop, self._site, name, topic, qos, arriving) for name in names]
         publisher = self._publisher(f"publisher-{qos}", qos, window, _cycle([topic], qos, count, sent=True))
-        publisher.heard_by = [consumers[0].tracker]
+        publisher.received_by = [consumers[0].tracker]
         return Lane(Pace(publisher, rate), consumers)
 
     def _publisher(self, name: str, qos: int, window: int, cycle: PacketCycle) -> RepeatingPublisher:
         group = Group(name, "publish", 1, destination="lab", qos=qos, window=window, client_id=name)
         loop = self._load.loop
-        clients = RepeatingPublishers(LoadPlan((group,), 1.0), 0, self._site.address, loop.poller, [cycle])
+        clients = RepeatingPublishers(Plan((group,), 1.0), 0, self._site.address, loop.poller, [cycle])
         loop.connect(clients)
         return clients.publishers[0]
 
@@ -194,7 +195,7 @@ class Soak:
         return sum(consumer.tracker.received for lane in self._lanes for consumer in lane.consumers)
 
     def run(self, sample: Callable[[float], None]) -> list[str]:
-        """Put the load on for as long as planned, then wait for what is on its way; what went wrong."""
+        """Put the load on for as long as planned, then wait for what is in flight; what went wrong."""
         start = time.perf_counter()
         sample_at = 0.0
         while (elapsed := time.perf_counter() - start) < self._plan.seconds:
@@ -237,9 +238,9 @@ class Soak:
         errors = sum(consumer.group.meter.errors for consumer in consumers)
         counts = {
             "lost": sum(lane.lost for lane in self._lanes),
-            "delivered twice": sum(consumer.tracker.duplicates for consumer in consumers),
+            "duplicates": sum(consumer.tracker.duplicates for consumer in consumers),
             "out of order": sum(consumer.tracker.late for consumer in consumers),
-            "strange packets": errors + sum(lane.pace.publisher.client_group.meter.errors for lane in self._lanes),
+            "unexpected packets": errors + sum(lane.pace.publisher.client_group.meter.errors for lane in self._lanes),
         }
         return [f"{count} {name}" for name, count in counts.items() if count]
 
@@ -251,7 +252,7 @@ class Soak:
         loop = ClientLoop(give_up)
         try:
             group = Group("retained-check", "consume", 1, filters=(f"{RETAINED}/#",), qos=1)
-            clients = MqttClientGroup(LoadPlan((group,), 1.0), 0, 0, self._site.address, loop.poller, Collecting)
+            clients = MqttClientGroup(Plan((group,), 1.0), 0, 0, self._site.address, loop.poller, Collecting)
             loop.connect(clients)
             reader = clients.load_clients[0]
             assert isinstance(reader, Collecting)
@@ -294,12 +295,12 @@ def _cycle(topics: Sequence[str], qos: int, count: int, *, sent: bool, retain: b
     return PacketCycle(packets)
 
 
-def soak(plan: Plan, results: Path, target: Target) -> int:
+def run_soak(plan: SoakPlan, results: Path, target: Target) -> int:
     """Run the load; 1 when anything was lost or doubled, or the server grew."""
     print(f"{plan.seconds / 60:g} minutes at {plan.rate} messages/s of QoS 1. {disk_line(describe_disk())}", flush=True)
     with Record(results) as record:
         try:
-            with running(target, None, durable=True) as broker:
+            with running_broker(target, None, durable=True) as broker:
                 problems = _soak(broker, plan, record)
         except BrokerGone as gone:
             problems = [f"the server failed: {gone}"]
@@ -309,10 +310,10 @@ def soak(plan: Plan, results: Path, target: Target) -> int:
     return 1 if problems else 0
 
 
-def _soak(broker: Broker, plan: Plan, record: Record) -> list[str]:
+def _soak(broker: Broker, plan: SoakPlan, record: Record) -> list[str]:
     meter = broker.meter
-    site = Site(broker.address, meter, FULL)
-    with Load(site) as load:
+    site = BrokerSite(broker.address, meter, FULL)
+    with ClosedLoop(site) as load:
         work = Soak(load, site, plan)
 
         def sample(elapsed: float) -> None:

@@ -3,8 +3,8 @@
 import random
 from dataclasses import dataclass, replace
 
-from heliograph.lab.bench.bench_case import Case, Outcome, Site
-from heliograph.lab.bench.closed_loop import Load
+from heliograph.lab.bench.bench_case import BenchCase, BenchOutcome, BrokerSite
+from heliograph.lab.bench.closed_loop import ClosedLoop
 from heliograph.lab.load.mqtt.connection import VERSIONS
 from heliograph.lab.load.mqtt.packet_cycle import PacketCycle, marked_payload
 from heliograph.lab.load.mqtt.repeating_publisher import RepeatingPublishers
@@ -16,7 +16,7 @@ DISK_BYTES = "disk bytes/delivery"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Throughput(Case):
+class Throughput(BenchCase):
     """`groups` times: every publisher of the group reaches every subscriber of the group."""
 
     groups: int = 1
@@ -24,22 +24,22 @@ class Throughput(Case):
     subscribers: int = 1
     sharers: int = 0  # of one shared subscription, instead of subscribers
     qos: int = 0
-    window: int = 4000  # messages on their way per publisher; 1 also means one packet per read of the broker
+    window: int = 4000  # messages in flight per publisher; 1 also means one packet per read of the broker
     payload: tuple[int, int] = (32, 32)  # shortest and longest
     topics: int = 1  # per publisher
     from_version: Protocol = "mqtt311"
     to_version: Protocol = "mqtt311"
     user_properties: tuple[tuple[str, str], ...] = ()
 
-    def measure(self, site: Site) -> Outcome:
-        """Warm up, measure while the load flows, then wait for what is on its way."""
-        with Load(site) as load:
+    def measure(self, site: BrokerSite) -> BenchOutcome:
+        """Warm up, measure while the load flows, then wait for what is in flight."""
+        with ClosedLoop(site) as load:
             for group in range(self.groups):
                 self._open_group(load, site, group)
             outcome = load.run(load.pump)
         return replace(outcome, figures={DISK_BYTES: outcome.written}) if self.durable else outcome
 
-    def _open_group(self, load: Load, site: Site, group: int) -> None:
+    def _open_group(self, load: ClosedLoop, site: BrokerSite, group: int) -> None:
         sending = [self._cycle(number, group, sent=True) for number in range(self.publishers)]
         arriving = [self._cycle(number, group, sent=False) for number in range(self.publishers)]
         one_topic = self.publishers == 1 and self.topics == 1
@@ -84,7 +84,7 @@ class Throughput(Case):
         load.loop.connect(publishers)
         for number, publisher in enumerate(publishers.publishers):
             heard = subscribers.trackers[:1] if self.sharers else subscribers.trackers
-            publisher.heard_by = [trackers[number] for trackers in heard]
+            publisher.received_by = [trackers[number] for trackers in heard]
         load.add_receivers(subscribers)
         load.add_sources(publishers, publishers.publishers, 1 if self.sharers else self.subscribers)
 

@@ -29,12 +29,12 @@ from heliograph.lab.flows.flow_cases import (
 from heliograph.lab.flows.flow_process import FlowWorker
 from heliograph.lab.flows.messages import with_folders
 from heliograph.lab.flows.postgresql import running_postgresql
-from heliograph.lab.flows.published_rows import Published
+from heliograph.lab.flows.published_rows import PublishedRow
 from heliograph.lab.flows.server_fixture import DEAD_LETTERS, QueueFixture, numbered, server_for, subscriber_queues
 from heliograph.lab.machine import Cores
 from heliograph.lab.probes.broker_meter import before_start
 from heliograph.lab.probes.process_probe import cpu_seconds
-from heliograph.lab.targets.broker_process import running
+from heliograph.lab.targets.broker_process import running_broker
 
 MOST_MESSAGES = 50_000
 MOST_BYTES = 128 << 20
@@ -44,9 +44,9 @@ LEAST_MESSAGES = 20
 STALLED = 20.0
 """Seconds without a message after which a flow is given up."""
 _SOONEST, _LATEST = 0.005, 0.25
-"""Seconds between looks: seldom, as each costs the server something; often when the end is near."""
+"""Seconds between two readings of the progress: seldom, as each costs the server something; often near the end."""
 _STEADY = 4
-"""From so many looks with news on, the time is taken from the first: what came before was warming up."""
+"""With more readings than this, time is measured from the first message that came out: before that, things warm up."""
 _SAMPLES = 20
 
 _IN_PADDING = re.compile(rb"<Padding>(\d{8})")
@@ -64,11 +64,11 @@ class EndToEnd:
     flow_cpu_ms: float
     seconds: float
     others: float
-    """Cores that somebody else's work took meanwhile."""
+    """Cores that other processes used meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class FlowProgress:
     """How far things are at one moment."""
 
     at: float
@@ -128,23 +128,23 @@ class CaseSite:
         """The CPU time of this process belongs to the case."""
         self._others.append(pid)
 
-    def measure(self, row: Published, messages: int) -> EndToEnd:
+    def measure(self, row: PublishedRow, messages: int) -> EndToEnd:
         """Fill the queue, run the flow until all messages have come out, and see that they are right."""
-        return result_of(self.looks(row, messages), messages)
+        return result_of(self.progress(row, messages), messages)
 
-    def looks(self, row: Published, messages: int) -> list[Look]:
+    def progress(self, row: PublishedRow, messages: int) -> list[FlowProgress]:
         """The same, and how far things were in between."""
         fixture = QueueFixture(self._server)
         try:
             self._fill(fixture, row, messages)
             with self._flow():
-                looks = watch(fixture, messages, self._look)
+                progress = watch(fixture, messages, self._look)
             self._check(fixture, row, messages)
         finally:
             fixture.close()
-        return looks
+        return progress
 
-    def _fill(self, fixture: QueueFixture, row: Published, messages: int) -> None:
+    def _fill(self, fixture: QueueFixture, row: PublishedRow, messages: int) -> None:
         case = self._case
         if case.filter:
             values = {"Command": "RegSub", "Topic": TOPIC, "Filter": case.filter, "QName": OUTPUT}
@@ -173,13 +173,13 @@ class CaseSite:
         make_table(databases)
         databases.close()
 
-    def _look(self, count: int) -> Look:
+    def _look(self, count: int) -> FlowProgress:
         others = [self._server_pid, *self._others]
         if self._responder is not None:
             others.append(self._responder.pid)
         return look(count, self._worker.pid, others)
 
-    def _check(self, fixture: QueueFixture, row: Published, messages: int) -> None:
+    def _check(self, fixture: QueueFixture, row: PublishedRow, messages: int) -> None:
         """Nothing is lost or there twice; samples have the right body."""
         case = self._case
         for queue in (INPUT, REQUESTS, REPLIES, DEAD_LETTERS):
@@ -203,31 +203,31 @@ class CaseSite:
             raise MeasurementFailed(f"{messages} messages went in, {count} came out, {len(seen)} of them different")
 
 
-def watch(fixture: QueueFixture, messages: int, look_at: Callable[[int], Look]) -> list[Look]:
+def watch(fixture: QueueFixture, messages: int, look_at: Callable[[int], FlowProgress]) -> list[FlowProgress]:
     """Look whenever more messages have come out, until all have."""
-    looks = [look_at(0)]
-    while looks[-1].count < messages:
-        time.sleep(_pause(looks, messages))
+    progress = [look_at(0)]
+    while progress[-1].count < messages:
+        time.sleep(_pause(progress, messages))
         count = fixture.depth(OUTPUT)
-        if count > looks[-1].count:
-            looks.append(look_at(count))
-        elif time.perf_counter() - looks[-1].at > STALLED:
+        if count > progress[-1].count:
+            progress.append(look_at(count))
+        elif time.perf_counter() - progress[-1].at > STALLED:
             failed = fixture.depth(DEAD_LETTERS)
-            raise MeasurementFailed(f"{count} of {messages} messages came out, then no more; {failed} are dead letters")
-    return looks
+            raise MeasurementFailed(f"stalled after {count} of {messages} messages; {failed} are dead letters")
+    return progress
 
 
-def look(count: int, flow_pid: int, other_pids: Sequence[int]) -> Look:
+def look(count: int, flow_pid: int, other_pids: Sequence[int]) -> FlowProgress:
     """When so many messages have come out: what the flow and the others have used."""
     at = time.perf_counter()
     flow = cpu_seconds([flow_pid])
     spent = before_start()
-    return Look(at, count, flow + cpu_seconds(other_pids), flow, spent.machine_cpu - spent.generator_cpu)
+    return FlowProgress(at, count, flow + cpu_seconds(other_pids), flow, spent.machine_cpu - spent.generator_cpu)
 
 
-def _pause(looks: Sequence[Look], messages: int) -> float:
+def _pause(progress: Sequence[FlowProgress], messages: int) -> float:
     """Half of the time that the rest seems to take."""
-    first, last = looks[0], looks[-1]
+    first, last = progress[0], progress[-1]
     if not last.count:
         return _SOONEST
     rest = (messages - last.count) * (last.at - first.at) / last.count
@@ -241,9 +241,9 @@ def _number(case: FlowCase, message: encoded.Read) -> int:
     return int(found[1]) if found else -1
 
 
-def result_of(looks: Sequence[Look], messages: int) -> EndToEnd:
-    """What the looks show."""
-    first, last = steady(looks)[0], looks[-1]
+def result_of(progress: Sequence[FlowProgress], messages: int) -> EndToEnd:
+    """The result that the readings show."""
+    first, last = steady(progress)[0], progress[-1]
     count, seconds = last.count - first.count, last.at - first.at
     per_message = 1e3 / count
     cpu = last.cpu - first.cpu
@@ -257,16 +257,16 @@ def result_of(looks: Sequence[Look], messages: int) -> EndToEnd:
     )
 
 
-def steady(looks: Sequence[Look]) -> Sequence[Look]:
+def steady(progress: Sequence[FlowProgress]) -> Sequence[FlowProgress]:
     """Those that count: where there are enough, not what came before the first message was out."""
-    return looks[1:] if len(looks) > _STEADY else looks
+    return progress[1:] if len(progress) > _STEADY else progress
 
 
 @contextmanager
 def case_site(case: FlowCase, workers: Workers, cores: Cores) -> Iterator[CaseSite]:
     """A fresh server for a case, and a database if it needs one."""
     with ExitStack() as stack:
-        broker = stack.enter_context(running(server_for(case), cores.broker, amqp=True, durable=True))
+        broker = stack.enter_context(running_broker(server_for(case), cores.broker, amqp=True, durable=True))
         url, database_pid = "", 0
         if case.storage is Storage.POSTGRESQL:
             database = stack.enter_context(running_postgresql(cores.broker))
@@ -280,7 +280,7 @@ def case_site(case: FlowCase, workers: Workers, cores: Cores) -> Iterator[CaseSi
         yield site
 
 
-def how_many(case: FlowCase, row: Published, flow_us: float, seconds: float) -> int:
+def how_many(case: FlowCase, row: PublishedRow, flow_us: float, seconds: float) -> int:
     """Messages that take about so many seconds, by what the flow takes in memory."""
     transport = 30 + row.size / 500 + 8 * case.subscribers
     wanted = round(seconds * 1e6 / (flow_us + transport))

@@ -6,10 +6,10 @@ from dataclasses import asdict
 from pathlib import Path
 
 from heliograph.lab.flows import node_red
-from heliograph.lab.flows.flow_rows import FULL, QUICK, Row, chosen_cases, measure_all, rows_of
+from heliograph.lab.flows.flow_rows import FULL, QUICK, FlowRow, chosen_cases, measure_all, rows_of
 from heliograph.lab.flows.node_red import OURS, PeerRow
 from heliograph.lab.machine import describe, describe_disk, disk_line, on_core, split_cores
-from heliograph.lab.text_table import TextTable, figure, noise, times
+from heliograph.lab.text_table import TextTable, figure, goals_text, noise, times
 
 GOAL = 10.0
 """How many times the published rate of one instance we want."""
@@ -61,17 +61,17 @@ def header() -> str:
     return TABLE.header()
 
 
-def line(row: Row) -> str:
+def line(row: FlowRow) -> str:
     """A row as text."""
     return TABLE.line(_cells(row))
 
 
-def as_markdown(rows: Sequence[Row]) -> str:
+def as_markdown(rows: Sequence[FlowRow]) -> str:
     """The whole table as Markdown."""
     return f"{TABLE.markdown([_cells(row) for row in rows])}\n\n{LEGEND}\n\n{PARALLEL_LEGEND}"
 
 
-def _cells(row: Row) -> list[str]:
+def _cells(row: FlowRow) -> list[str]:
     published, run, memory = row.published, row.run, row.memory
     return [
         row.case.section,
@@ -91,7 +91,7 @@ def _cells(row: Row) -> list[str]:
     ]
 
 
-def _remarks(row: Row) -> str:
+def _remarks(row: FlowRow) -> str:
     if row.error:
         return f"failed: {row.error.splitlines()[0]}"
     return "" if row.run is None else noise(row.run.others)
@@ -111,7 +111,7 @@ def peer_lines(rows: Sequence[PeerRow]) -> list[str]:
     return ["  ".join(cells).rstrip() for cells in lines]
 
 
-def shortfalls(rows: Sequence[Row]) -> list[str]:
+def shortfalls(rows: Sequence[FlowRow]) -> list[str]:
     """Where we are slower than wanted, and what a row could reach by its CPU time alone."""
     found = []
     for row in rows:
@@ -135,7 +135,7 @@ def shortfalls(rows: Sequence[Row]) -> list[str]:
     return found
 
 
-def as_data(row: Row) -> dict[str, object]:
+def as_data(row: FlowRow) -> dict[str, object]:
     """A row for JSON."""
     return {
         "section": row.case.section,
@@ -170,7 +170,7 @@ def compare_with_peer(*, quick: bool) -> int:
 
 def measure_flows(patterns: Sequence[str], results: Path | None, *, quick: bool, markdown: bool) -> int:
     """Measure these cases; 1 if a row failed."""
-    rows: list[Row] = []
+    rows: list[FlowRow] = []
     with split_cores() as cores, on_core(cores.broker):  # the flow has the other core for itself
         machine, disk = describe(cores), describe_disk()
         print(f"{machine['cpu']}, {machine['cpus']} cores, {machine['python']}. {disk_line(disk)}")
@@ -180,9 +180,7 @@ def measure_flows(patterns: Sequence[str], results: Path | None, *, quick: bool,
             print(line(row), flush=True)
     print(f"\n{LEGEND}\n{PARALLEL_LEGEND}")
     short = shortfalls(rows)
-    print("\nFalls short:" if short else "\nAll goals are met.")
-    for text in short:
-        print(f"- {text}")
+    print(goals_text(short))
     if markdown:
         print("\n" + as_markdown(rows))
     if results is not None:

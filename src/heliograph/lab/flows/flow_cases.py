@@ -14,7 +14,7 @@ from heliograph.flow.definition import FlowDefinition
 from heliograph.flow.engine import Databases
 from heliograph.flow.loading import load_flow
 from heliograph.lab.flows import esql, messages, models
-from heliograph.lab.flows.messages import Maker, Result
+from heliograph.lab.flows.messages import ExpectedBody, MessageMaker
 
 Files = Mapping[str, str]
 """The texts of files by path."""
@@ -59,9 +59,9 @@ class FlowCase:
 
     section: str
     name: str
-    message: Maker
+    message: MessageMaker
     files: Files
-    result: Result | None = None
+    result: ExpectedBody | None = None
     """None if the body comes out as it went in."""
     responder: Files | None = None
     """A second flow, which answers the first one's requests."""
@@ -94,10 +94,11 @@ def in_groups(case: FlowCase, groups: int) -> FlowCase:
     return replace(case, files={**case.files, "flow.yaml": text}, groups=groups)
 
 
-def _flow(nodes: Mapping[str, str], connections: str, settings: str = "") -> str:
+def flow_text(nodes: Mapping[str, str], connections: str, settings: str = "", name: str = "measured") -> str:
+    """The `flow.yaml` of a flow with these nodes; connections are lines."""
     written = "".join(f"  {name}: {{type: {text}}}\n" for name, text in nodes.items())
     lines = "".join(f"  - {line.strip()}\n" for line in connections.strip().splitlines())
-    return f"flow: measured\n{settings}nodes:\n{written}connections:\n{lines}"
+    return f"flow: {name}\n{settings}nodes:\n{written}connections:\n{lines}"
 
 
 def _queue_input(domain: str = "", queue: str = INPUT) -> str:
@@ -112,13 +113,13 @@ def _computes(programs: Mapping[str, str], *, domain: str = "XML", settings: str
     nodes["out"] = _OUT
     path = list(nodes)
     connections = "\n".join(f"{left}.out -> {right}" for left, right in pairwise(path))
-    return {"flow.yaml": _flow(nodes, connections, settings)} | {
+    return {"flow.yaml": flow_text(nodes, connections, settings)} | {
         f"{name}.esql": text for name, text in programs.items()
     }
 
 
 def _pass_through() -> Files:
-    return {"flow.yaml": _flow({"in": _queue_input(), "out": _OUT}, "in.out -> out")}
+    return {"flow.yaml": flow_text({"in": _queue_input(), "out": _OUT}, "in.out -> out")}
 
 
 def _aggregation() -> Files:
@@ -139,17 +140,17 @@ def _aggregation() -> Files:
     connections = ["in.out -> begin", "replies.out -> collect", "collect.out -> join", "join.out -> out"]
     connections += [f"begin.out -> ask{number}" for number in numbers]
     connections += [f"ask{number}.out -> asked{number}" for number in numbers]
-    return {"flow.yaml": _flow(nodes, "\n".join(connections)), "join.esql": esql.JOIN}
+    return {"flow.yaml": flow_text(nodes, "\n".join(connections)), "join.esql": esql.JOIN}
 
 
 def _responder() -> Files:
     """Copies requests to where their replies shall go, with their identifiers."""
-    return {"flow.yaml": _flow({"in": _queue_input(queue=REQUESTS), "back": "QueueReply"}, "in.out -> back")}
+    return {"flow.yaml": flow_text({"in": _queue_input(queue=REQUESTS), "back": "QueueReply"}, "in.out -> back")}
 
 
 def _filter() -> Files:
     nodes = {"in": _queue_input("XML"), "choose": "Filter, esql: choose.esql", "out": _OUT}
-    return {"flow.yaml": _flow(nodes, "in.out -> choose\nchoose.true -> out"), "choose.esql": esql.FILTER}
+    return {"flow.yaml": flow_text(nodes, "in.out -> choose\nchoose.true -> out"), "choose.esql": esql.FILTER}
 
 
 def _database(program: str, storage: Storage) -> Files:
@@ -162,7 +163,7 @@ def _database(program: str, storage: Storage) -> Files:
     url = '"$(database)"' if storage is Storage.POSTGRESQL else ""
     parameters = 'parameters: {database: ""}\n' if storage is Storage.POSTGRESQL else ""
     settings = f"{parameters}{coordinated}data_sources: {{{DATA_SOURCE}: {url}}}\n"
-    return {"flow.yaml": _flow(nodes, "in.out -> table\ntable.out -> out", settings), "table.esql": program}
+    return {"flow.yaml": flow_text(nodes, "in.out -> table\ntable.out -> out", settings), "table.esql": program}
 
 
 def _flow_order(*, with_node: bool) -> Files:
@@ -173,13 +174,13 @@ def _flow_order(*, with_node: bool) -> Files:
     connections = "in.out -> copy\ncopy.out -> change\nchange.out -> out"
     if with_node:
         connections = "in.out -> order\norder.first -> copy\norder.second -> change\nchange.out -> out"
-    return {"flow.yaml": _flow(nodes, connections), "copy.esql": esql.COPY, "change.esql": esql.SIMPLE}
+    return {"flow.yaml": flow_text(nodes, connections), "copy.esql": esql.COPY, "change.esql": esql.SIMPLE}
 
 
 def _mapping(source: str, target: str) -> Files:
     nodes = {"in": _queue_input(), "copy": "Mapping, map: copy.map.yaml", "out": _OUT}
     return {
-        "flow.yaml": _flow(nodes, "in.out -> copy\ncopy.out -> out"),
+        "flow.yaml": flow_text(nodes, "in.out -> copy\ncopy.out -> out"),
         "copy.map.yaml": models.mapping(source, target),
         **models.FILES,
     }
@@ -196,7 +197,7 @@ def _swift() -> Files:
 
 
 def _publication() -> Files:
-    return {"flow.yaml": _flow({"in": _queue_input("XML"), "publish": "Publication"}, "in.out -> publish")}
+    return {"flow.yaml": flow_text({"in": _queue_input("XML"), "publish": "Publication"}, "in.out -> publish")}
 
 
 def _labels(entries: int) -> Files:
@@ -209,7 +210,7 @@ def _labels(entries: int) -> Files:
         "out": _OUT,
     }
     connections = "in.out -> list\nlist.out -> route\nlast.out -> out\nother.out -> out"
-    return {"flow.yaml": _flow(nodes, connections), "list.esql": esql.destinations(entries)}
+    return {"flow.yaml": flow_text(nodes, connections), "list.esql": esql.destinations(entries)}
 
 
 def _conversions() -> list[FlowCase]:

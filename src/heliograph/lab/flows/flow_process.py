@@ -7,20 +7,17 @@ stops the flow; the process answers `stopped`, or `failed` and the reason.
 
 import json
 import logging
-import subprocess
 import sys
 import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from heliograph.common import process_end
 from heliograph.errors import Problem
 from heliograph.flow.inline import run_execution_groups
 from heliograph.flow.loading import load_flow
 from heliograph.lab.errors import MeasurementFailed
-from heliograph.lab.machine import on_core
-from heliograph.lab.targets.broker_process import source_environment
+from heliograph.lab.worker_process import WorkerProcess
 
 _PATIENCE = 20.0
 
@@ -68,21 +65,9 @@ class FlowWorker:
     """A process that runs one flow at a time, on a core of its own if one is named."""
 
     def __init__(self, log: Path, core: int | None) -> None:
-        with log.open("ab") as file, on_core(core):
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "heliograph.lab.flows.flow_process"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=file,
-                env=source_environment(),
-                text=True,
-            )
-        self._log = log
-
-    @property
-    def pid(self) -> int:
-        """Of the process."""
-        return self._process.pid
+        self._process = WorkerProcess("heliograph.lab.flows.flow_process", log=log, core=core, patience=_PATIENCE)
+        self.pid = self._process.pid
+        self.close = self._process.close
 
     def run(self, folder: Path, state: Path, server: str, parameters: Mapping[str, str], groups: int = 1) -> None:
         """Start a flow, and wait until it takes messages."""
@@ -92,32 +77,17 @@ class FlowWorker:
             self._expect("ready")
 
     def stop(self) -> None:
-        """Let the flow finish what it has in hand."""
+        """Let the flow finish the messages that it has taken."""
         self._tell("")
         self._expect("stopped")
 
-    def close(self) -> None:
-        """End the process."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.close()
-        process_end.end_process(self._process, _PATIENCE, ask=False)
-        self._process.stdout.close()
-
     def _tell(self, line: str) -> None:
-        assert self._process.stdin is not None
-        try:
-            self._process.stdin.write(line + "\n")
-            self._process.stdin.flush()
-        except OSError as error:
-            raise MeasurementFailed(f"the flow's process has ended: {self._last_words()}") from error
+        if not self._process.tell(line):
+            raise MeasurementFailed(f"the flow's process has ended: {self._process.last_words()}")
 
     def _expect(self, word: str) -> None:
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline().strip()
+        line = self._process.answer()
         if line != word:
-            why = json.loads(line.removeprefix("failed ")) if line.startswith("failed ") else self._last_words()
+            failed = line.startswith("failed ")
+            why = json.loads(line.removeprefix("failed ")) if failed else self._process.last_words()
             raise MeasurementFailed(f"the flow is not {word}: {why}")
-
-    def _last_words(self) -> str:
-        return self._log.read_text(errors="replace").strip()[-500:]

@@ -12,7 +12,7 @@ from heliograph.lab.flows import end_to_end, in_memory, postgresql
 from heliograph.lab.flows.end_to_end import CaseSite, EndToEnd, Workers
 from heliograph.lab.flows.flow_cases import FlowCase, Storage, cases
 from heliograph.lab.flows.in_memory import InMemory
-from heliograph.lab.flows.published_rows import Published, published_rows
+from heliograph.lab.flows.published_rows import PublishedRow, published_rows
 from heliograph.lab.machine import Cores, work_folder
 
 _UNKNOWN_US = 2000.0
@@ -20,7 +20,7 @@ _UNKNOWN_US = 2000.0
 
 
 @dataclass(frozen=True, slots=True)
-class Effort:
+class FlowEffort:
     """How much to measure."""
 
     memory_seconds: float
@@ -28,16 +28,16 @@ class Effort:
     quick: bool = False
 
 
-FULL = Effort(memory_seconds=0.2, run_seconds=1.0)
-QUICK = Effort(memory_seconds=0.1, run_seconds=0.4, quick=True)
+FULL = FlowEffort(memory_seconds=0.2, run_seconds=1.0)
+QUICK = FlowEffort(memory_seconds=0.1, run_seconds=0.4, quick=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class FlowRow:
     """One row of the published report."""
 
     case: FlowCase
-    published: Published
+    published: PublishedRow
     memory: InMemory | None = None
     run: EndToEnd | None = None
     error: str = ""
@@ -66,7 +66,7 @@ def chosen_cases(patterns: Sequence[str]) -> list[FlowCase]:
     return chosen
 
 
-def rows_of(case: FlowCase, *, quick: bool) -> list[Published]:
+def rows_of(case: FlowCase, *, quick: bool) -> list[PublishedRow]:
     """The published rows of a case: all, or (quick) the smallest, and one persistent in each section."""
     mine = [row for row in published_rows() if row.section == case.section]
     if not quick:
@@ -76,7 +76,7 @@ def rows_of(case: FlowCase, *, quick: bool) -> list[Published]:
     return plain + [row for row in mine if row.persistent][:1] if first_of_section else plain
 
 
-def measure_all(chosen: Sequence[FlowCase], cores: Cores, effort: Effort) -> Iterator[Row]:
+def measure_all(chosen: Sequence[FlowCase], cores: Cores, effort: FlowEffort) -> Iterator[FlowRow]:
     """Measure case after case, row after row. What fails is a row with an error, and the next one is measured."""
     known: dict[tuple[str, int], InMemory] = {}
     with tempfile.TemporaryDirectory(prefix="helio-flows-", dir=work_folder()) as folder:
@@ -89,11 +89,11 @@ def measure_all(chosen: Sequence[FlowCase], cores: Cores, effort: Effort) -> Ite
 
 
 def _measure(
-    case: FlowCase, workers: Workers, cores: Cores, effort: Effort, known: dict[tuple[str, int], InMemory]
-) -> Iterator[Row]:
+    case: FlowCase, workers: Workers, cores: Cores, effort: FlowEffort, known: dict[tuple[str, int], InMemory]
+) -> Iterator[FlowRow]:
     published = rows_of(case, quick=effort.quick)
     if case.storage is Storage.POSTGRESQL and not postgresql.is_installed():
-        yield from (Row(case, row, error=postgresql.MISSING) for row in published)
+        yield from (FlowRow(case, row, error=postgresql.MISSING) for row in published)
         return
     left = list(published)
     try:
@@ -105,18 +105,18 @@ def _measure(
                 left.pop(0)
     except (Problem, BrokerGone) as problem:
         workers.close()  # whatever they do now; the next case gets new ones
-        yield from (Row(case, row, error=str(problem)) for row in left)
+        yield from (FlowRow(case, row, error=str(problem)) for row in left)
 
 
-def _run(case: FlowCase, row: Published, memory: InMemory | None, site: CaseSite, effort: Effort) -> Row:
+def _run(case: FlowCase, row: PublishedRow, memory: InMemory | None, site: CaseSite, effort: FlowEffort) -> FlowRow:
     cost = _UNKNOWN_US if memory is None else memory.flow
     messages = end_to_end.how_many(case, row, cost, effort.run_seconds)
     run = site.measure(row, messages)
-    return Row(case, row, None if row.persistent else memory, run)
+    return FlowRow(case, row, None if row.persistent else memory, run)
 
 
 def _in_memory(
-    case: FlowCase, row: Published, effort: Effort, known: dict[tuple[str, int], InMemory]
+    case: FlowCase, row: PublishedRow, effort: FlowEffort, known: dict[tuple[str, int], InMemory]
 ) -> InMemory | None:
     """Persistence makes no difference in memory, nor does the number of subscribers or instances."""
     if not in_memory.can_run(case):

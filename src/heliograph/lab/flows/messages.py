@@ -14,9 +14,9 @@ from heliograph.flow.tree import NAME_VALUE, Element, Part
 MEASURED_SIZE = 6449
 """As long as the messages of the published measurement."""
 
-Maker = Callable[[int, int], Envelope]
+MessageMaker = Callable[[int, int], Envelope]
 """Makes a message of so many bytes, with this number."""
-Result = Callable[[int, int], bytes]
+ExpectedBody = Callable[[int, int], bytes]
 """The body that has to come out for that message."""
 TEXT, HEADER = "MQSTR", "MQHRF2"
 ENTRIES = 20
@@ -117,7 +117,7 @@ def with_folders(folders: Mapping[str, Mapping[str, str]], body: bytes, form: st
     return Envelope(header.bytes() + body, HEADER)
 
 
-# Bytes that nobody looks into
+# Bytes that no node parses
 
 
 def plain(size: int, number: int) -> Envelope:
@@ -149,7 +149,7 @@ def tagged(size: int, number: int) -> Envelope:
     return with_folders({"usr": {"Colour": "red", "Size": "3"}}, simple_text(size, number).encode())
 
 
-def publication(topic: str) -> Maker:
+def publication(topic: str) -> MessageMaker:
     """A small document to be published on a topic."""
 
     def make(size: int, number: int) -> Envelope:

@@ -7,7 +7,7 @@ import struct
 from collections.abc import Mapping, Sequence
 
 from heliograph.flow.formats import Envelope
-from heliograph.lab.flows.messages import TEXT, Maker, Result, padding, with_folders
+from heliograph.lab.flows.messages import TEXT, ExpectedBody, MessageMaker, padding, with_folders
 
 KINDS = ("xml", "cwf", "mrm-xml", "tds")
 """In the order of the report."""
@@ -74,7 +74,7 @@ def body(kind: str, filling: str, *, backwards: bool = False) -> bytes:
     return f"<{_TYPE}>{''.join(f'<{name}>{value}</{name}>' for name, value in named)}</{_TYPE}>".encode()
 
 
-def maker(kind: str) -> Maker:
+def maker(kind: str) -> MessageMaker:
     """Makes the message in one of the formats."""
     bare = len(body(kind, ""))
 
@@ -88,7 +88,7 @@ def maker(kind: str) -> Maker:
     return make
 
 
-def result(source: str, target: str) -> Result:
+def result(source: str, target: str) -> ExpectedBody:
     """What a message in one format is in another. Generic XML is built with its fields in another order."""
     bare = len(body(source, ""))
 

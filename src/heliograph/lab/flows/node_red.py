@@ -17,10 +17,10 @@ from heliograph.lab.flows import esql, messages
 from heliograph.lab.flows.end_to_end import EndToEnd, look, result_of, watch
 from heliograph.lab.flows.flow_cases import OUTPUT, write_folder
 from heliograph.lab.flows.flow_process import FlowWorker
-from heliograph.lab.flows.messages import Maker
+from heliograph.lab.flows.messages import MessageMaker
 from heliograph.lab.flows.server_fixture import FlowServer, QueueFixture, numbered
 from heliograph.lab.machine import HOST, Cores, on_core, work_folder
-from heliograph.lab.targets.broker_process import running
+from heliograph.lab.targets.broker_process import running_broker
 
 INSTALL = "make node-red"
 _INSTALLED = Path(sys.prefix) / "node-red" / "node_modules" / ".bin" / "node-red"
@@ -125,7 +125,7 @@ class NodeRed:
 class _Flow:
     name: str
     program: str
-    message: Maker
+    message: MessageMaker
     mark: bytes
     """What is in every message that has come out right."""
 
@@ -158,7 +158,7 @@ def _measure(flow: _Flow, size: int, target: str, cores: Cores, count: int) -> E
     server = FlowServer({OUTPUT: TARGET}, mqtt=True)
     with (
         tempfile.TemporaryDirectory(prefix="helio-peers-", dir=work_folder()) as name,
-        running(server, cores.broker, amqp=True, durable=True) as broker,
+        running_broker(server, cores.broker, amqp=True, durable=True) as broker,
     ):
         address = f"amqp://127.0.0.1:{broker.address.port}"
         fixture = QueueFixture(address)
@@ -206,7 +206,7 @@ def _theirs(flow: _Flow, port: int, folder: Path, core: int | None, fixture: Que
         end = time.monotonic() + _PATIENCE
         while not fixture.depth(OUTPUT):  # it does not say when it is ready
             if time.monotonic() > end:
-                raise MeasurementFailed(f"{PEER} passes nothing on: {peer.last_words()}")
+                raise MeasurementFailed(f"{PEER} forwards nothing: {peer.last_words()}")
             fixture.publish(SOURCE, [numbered(flow.message(SIZES[0], 0), 0, persistent=False)])
             time.sleep(0.5)
         time.sleep(0.5)

@@ -20,7 +20,7 @@ _SETTINGS = {
     "max_prepared_transactions": "20",
     "shared_buffers": "64MB",
     "max_connections": "40",
-    "log_checkpoints": "off",  # nobody reads what it says once it is ready
+    "log_checkpoints": "off",  # its log is not read once it is ready
 }
 _PATIENCE = 20.0
 MISSING = "PostgreSQL or its driver is not installed (looked for initdb, postgres and psycopg)"

@@ -6,7 +6,7 @@ from importlib import resources
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
+class PublishedRow:
     """One row of the published report."""
 
     section: str
@@ -21,11 +21,11 @@ class Published:
     """Milliseconds of CPU time per message, of everything on the machine."""
 
 
-def published_rows() -> list[Published]:
+def published_rows() -> list[PublishedRow]:
     """All rows, in the report's order."""
     text = (resources.files("heliograph.lab") / "published" / "message_flows.csv").read_text("utf-8")
     return [
-        Published(
+        PublishedRow(
             row["section"],
             row["test"],
             row["persistent"] == "yes",

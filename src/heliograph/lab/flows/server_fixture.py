@@ -14,7 +14,7 @@ from heliograph.lab.errors import MeasurementFailed
 from heliograph.lab.flows.flow_cases import INPUT, OUTPUT, REPLIES, REQUESTS, TOPIC, FlowCase
 from heliograph.lab.machine import HOST
 from heliograph.lab.targets.heliograph_server import Heliograph
-from heliograph.lab.targets.target import Setup
+from heliograph.lab.targets.target import TargetSetup
 
 DEAD_LETTERS = "SYSTEM.DEAD.LETTER.QUEUE"
 _DEPTH = 100_000_000
@@ -36,7 +36,7 @@ def server_for(case: FlowCase) -> "FlowServer":
 
 
 class FlowServer(Heliograph):
-    """Our server with some queues, and with MQTT beside AMQP if somebody needs that."""
+    """Our server with these queues, and with an MQTT listener if that is asked for."""
 
     def __init__(self, queues: Mapping[str, str], *, mqtt: bool = False) -> None:
         """Queues by name; what is published on a queue's topic goes there, too."""
@@ -44,7 +44,7 @@ class FlowServer(Heliograph):
         self._mqtt = mqtt
         self.mqtt_port = 0
 
-    def command(self, setup: Setup) -> list[str]:
+    def command(self, setup: TargetSetup) -> list[str]:
         """As for other benchmarks, and the queues behind it."""
         command = super().command(setup)
         tables = [_table(name, topic) for name, topic in self._queues.items()]
@@ -83,11 +83,11 @@ class QueueFixture:
             payloads = [payload_of(effect, now, {}) for effect in run]
             refused = producer.send_encoded(payloads).refused(_PATIENCE)
             if refused:
-                raise MeasurementFailed(f"{place} did not take {len(refused)} messages: {next(iter(refused.values()))}")
+                raise MeasurementFailed(f"{place} refused {len(refused)} messages: {next(iter(refused.values()))}")
         producer.close()
 
     def depth(self, queue: str) -> int:
-        """How many messages it has that nobody has taken."""
+        """How many messages wait in it."""
         return int(self._show(queue)["depth"])
 
     def _show(self, queue: str) -> dict[str, Any]:
@@ -108,12 +108,12 @@ class QueueFixture:
         management(self._session, "queue-purge", name=queue)
 
     def close(self) -> None:
-        """Go."""
+        """Close the connection."""
         self._connection.close()
 
 
 def _runs(effects: Sequence[Put] | Sequence[Publish]) -> Iterator[Sequence[Put] | Sequence[Publish]]:
-    """Pieces that are not too large to be on their way at once."""
+    """Pieces that are not too large to be in flight at once."""
     count = max(1, min(1000, _RUN_BYTES // max(1, len(effects[0].envelope.body)))) if effects else 1
     for start in range(0, len(effects), count):
         yield effects[start : start + count]

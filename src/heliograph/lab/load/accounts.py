@@ -71,7 +71,7 @@ class Expectation:
             topics = [topics_of(group, client) for client in range(group.clients)]
             for receiving, audience in audiences.items():
                 if plan.groups[receiving].role == "request":
-                    # Replies come to whoever has asked, if anybody answers.
+                    # Replies go to the requester, if there is a responder.
                     sizes = np.full((group.clients, group.topics), int(sending == receiving))
                 elif managers[sending] != managers[receiving]:
                     sizes = np.zeros((group.clients, group.topics), np.int64)

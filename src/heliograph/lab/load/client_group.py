@@ -22,7 +22,7 @@ from heliograph.lab.load import payloads
 from heliograph.lab.load.histogram import Recorder
 from heliograph.lab.load.ledger import Faults, Receiver, Share
 from heliograph.lab.load.link import Link
-from heliograph.lab.load.meter import Meter
+from heliograph.lab.load.meter import GroupMeter
 from heliograph.lab.load.naming import filters_of, share_of
 from heliograph.lab.load.plan import Group, Plan
 from heliograph.lab.load.schedule import NEVER, Schedule, Times, pieces_of
@@ -33,11 +33,15 @@ _PATIENCE = 5_000_000_000  # ns until a message that closes a loop is taken for 
 class LoadClient(ABC):
     """One client on one connection.
 
-    A client calls `client_group.connected(self, now)` when the broker has accepted it, `client_group.is_ready(self)`
-    when it may do its work (connected and, where its role subscribes, subscribed: how long that took goes into
-    `client_group.meter.recorder("subscribe")`), and `client_group.take` or `client_group.take_one` for messages that
-    arrive. It counts what it sends (`sent`, `bytes_sent`) and what the broker acknowledges in `client_group.meter`, and
-    keeps `client_group.counts[self.place]`. All calls come from one thread.
+    What a client reports to its group:
+
+    - `client_group.connected(self, now)` when the broker has accepted it;
+    - `client_group.became_ready(self)` when it may do its work: connected and, where its role subscribes, subscribed
+      (how long that took goes into `client_group.meter.recorder("subscribe")`);
+    - `client_group.take` or `client_group.take_one` for messages that arrive.
+
+    It counts what it sends (`sent`, `bytes_sent`) and what the broker acknowledges in `client_group.meter`, and keeps
+    `client_group.counts[self.place]`. All calls come from one thread.
     """
 
     __slots__ = ("began", "client", "client_group", "link", "place", "queued", "ready")
@@ -53,7 +57,7 @@ class LoadClient(ABC):
 
     @abstractmethod
     def opened(self, now: int) -> None:
-        """The link is up (TCP, TLS, WebSocket): say hello with `link.write`."""
+        """The link is up (TCP, TLS, WebSocket): open the conversation with `link.write`."""
 
     @abstractmethod
     def feed(self, data: memoryview, now: int) -> int:
@@ -79,10 +83,10 @@ class LoadClient(ABC):
         """Messages sent and neither acknowledged nor settled yet."""
 
     @abstractmethod
-    def say_goodbye(self) -> None:
-        """Write what ends the conversation politely; the worker closes the link afterwards."""
+    def disconnect(self) -> None:
+        """Write what ends the conversation in good order; the worker closes the link afterwards."""
 
-    def forgive(self) -> None:  # noqa: B027  (most have nothing to forgive)
+    def stop_waiting(self) -> None:  # noqa: B027  (most have nothing to stop_waiting)
         """Nothing has come back for seconds: stop counting on it, where that keeps a closed loop from sending."""
 
     @abstractmethod
@@ -106,7 +110,7 @@ class ClientGroup(ABC):
         self.index = index  # of the group in the plan
         self.group: Group = plan.groups[index]
         self.process = process
-        self.meter = Meter(process, self.group.name)
+        self.meter = GroupMeter(process, self.group.name)
         self.own_lateness = Recorder()  # of messages that did not have to wait for the broker
         self.clients = range(process, self.group.clients, plan.processes)
         self.load_clients: list[LoadClient | None] = [None] * len(self.clients)
@@ -126,8 +130,8 @@ class ClientGroup(ABC):
         self._until = NEVER
         self._pinged = 0
         self._ping_due = 0  # ns
-        self._forgiving = 0  # ns: when `forgive` looks again
-        self._earlier: list[int] = []  # counts when `forgive` was last called
+        self._next_check = 0  # ns: when `stop_waiting` looks again
+        self._earlier: list[int] = []  # counts when `stop_waiting` was last called
         # A closed loop without acknowledgements is closed by the messages that come back.
         self.answered_window = self.group.rate is None and self.group.role in {"both", "request"}
 
@@ -145,14 +149,14 @@ class ClientGroup(ABC):
         """The broker has accepted the client."""
         self.meter.recorder("connect").record(now - load_client.began)
 
-    def is_ready(self, load_client: LoadClient) -> None:
+    def became_ready(self, load_client: LoadClient) -> None:
         """The client can do its work."""
         load_client.ready = True
         self.ready += 1
         self.meter.connected += 1
-        self.revive(load_client)
+        self.wake(load_client)
 
-    def gone(self, load_client: LoadClient) -> None:
+    def disconnected(self, load_client: LoadClient) -> None:
         """The connection has ended."""
         self.load_clients[load_client.place] = None
         if load_client.ready:
@@ -190,7 +194,7 @@ class ClientGroup(ABC):
         if not self._known(group, int(rows["sender"].max()), int(due.min()) if self.epoch else 0):
             ours = (due >= self.epoch) & (rows["sender"] < self._streams.get(group, 0))
             meter.errors += len(rows) - int(np.count_nonzero(ours)) - 1
-            meter.failed("messages came that nobody here has sent")
+            meter.failed("messages arrived that this load did not send")
             rows, size = rows[ours], size * int(np.count_nonzero(ours)) // len(rows)
             if not len(rows):
                 return
@@ -206,7 +210,7 @@ class ClientGroup(ABC):
         """One message has arrived: `values` is its header. Whether it is one of this load."""
         magic, group, sender, sequence, due, sent = values
         if magic != payloads.MAGIC or not self._known(group, sender, due):
-            self.meter.failed("a message came that nobody here has sent")
+            self.meter.failed("a message arrived that this load did not send")
             return False
         meter = self.meter
         meter.received += 1
@@ -215,6 +219,12 @@ class ClientGroup(ABC):
         meter.recorder("service").record(now - sent)
         receiver.take_one(group, sender, sequence, self._faults)
         return True
+
+    def returned(self, client: int, receiver: Receiver) -> int:
+        """How many of a client's own messages have come back to it."""
+        topics = self.group.topics
+        first = client * topics
+        return sum(receiver.highest(self.index, first + topic) for topic in range(topics))
 
     def _known(self, group: int, sender: int, due: int) -> bool:
         return due >= self.epoch and sender < self._streams.get(group, 0)
@@ -249,11 +259,11 @@ class ClientGroup(ABC):
         self._next = list(range(len(self.clients)))
 
     def change_rate(self, factor: float, now: int) -> None:
-        """From now on, so many times the planned rate."""
+        """From now on, send at this multiple of the planned rate."""
         if self._schedule is not None:
             self._schedule.change(factor, now)
 
-    def revive(self, load_client: LoadClient) -> None:
+    def wake(self, load_client: LoadClient) -> None:
         """This load_client may be able to send again."""
         if self._schedule is None or load_client.place in self._behind:
             self._queue(load_client)
@@ -263,7 +273,7 @@ class ClientGroup(ABC):
             load_client.queued = True
             self._able.append(load_client)
 
-    def _able_clients(self) -> Iterator[LoadClient]:
+    def _take_able(self) -> Iterator[LoadClient]:
         """Those that may be able to send, once each; who is queued meanwhile waits for the next time."""
         for _ in range(len(self._able)):
             load_client = self._able.popleft()
@@ -271,12 +281,12 @@ class ClientGroup(ABC):
             yield load_client
 
     @property
-    def eager(self) -> bool:
-        """Whether somebody can send who could not before."""
+    def has_waiting_clients(self) -> bool:
+        """Whether clients can send that could not before."""
         return bool(self._able)
 
     def pump(self, now: int) -> int:
-        """Send what is due; when to come again at the latest (ns)."""
+        """Send what is due; when to call this again at the latest (ns)."""
         if self._until == NEVER or not self.group.sends:
             return NEVER
         if self._schedule is None:
@@ -293,7 +303,7 @@ class ClientGroup(ABC):
     def _pump_closed(self, now: int) -> int:
         if now >= self._until:
             return NEVER
-        for load_client in self._able_clients():
+        for load_client in self._take_able():
             if room := load_client.room():
                 load_client.send(np.full(room, now), now)
                 if load_client.room():
@@ -313,7 +323,7 @@ class ClientGroup(ABC):
 
     def _catch_up(self, total: int, now: int) -> None:
         """Let those that could not send everything go on."""
-        for load_client in self._able_clients():
+        for load_client in self._take_able():
             if load_client.place in self._behind:
                 self._behind.discard(load_client.place)
                 self._advance(load_client.place, total, now, punctual=load_client.place in self._halfway)
@@ -351,19 +361,19 @@ class ClientGroup(ABC):
         clients = len(self.clients)
         return sum(-(-(self._dealt - self._next[place]) // clients) for place in self._behind)
 
-    def forgive(self, now: int) -> None:
-        """Let those that have waited in vain for their own messages send again."""
-        if not self.answered_window or now < self._forgiving:
+    def stop_waiting(self, now: int) -> None:
+        """Let clients send again that have waited in vain for their own messages."""
+        if not self.answered_window or now < self._next_check:
             return
         for load_client, count, before in zip(self.load_clients, self.counts, self._earlier, strict=False):
             if load_client is not None and load_client.ready and count == before:
-                load_client.forgive()
+                load_client.stop_waiting()
                 self._queue(load_client)
         self._earlier = list(self.counts)
-        self._forgiving = now + _PATIENCE
+        self._next_check = now + _PATIENCE
 
     def ping(self, now: int) -> int:
-        """Let the clients whose turn it is tell the broker that they are there; when to come again (ns)."""
+        """Send a ping for each client whose turn it is; when to call this again (ns)."""
         if not self.group.keep_alive or not self.load_clients:
             return NEVER
         # In turn, not all at once: ten thousand pings together would make messages late.

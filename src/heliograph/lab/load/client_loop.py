@@ -27,7 +27,7 @@ class ClientLoop:
     """All clients of one process, in one epoll set."""
 
     def __init__(self, failed: Failed = _try_again) -> None:
-        """`failed` is told of clients whose conversation has ended, and why, once they are closed."""
+        """`failed` is called with each client whose connection has failed, once it is closed, and the reason."""
         self.poller = select.epoll()
         self.dialers: list[Dialer] = []
         self._failed = failed
@@ -79,38 +79,38 @@ class ClientLoop:
                     data, more = link.receive(self._inbox)
                     link.keep(data, load_client.feed(data, time.monotonic_ns()))
             if load_client.ready:
-                load_client.client_group.revive(load_client)
+                load_client.client_group.wake(load_client)
                 if not was_ready:
                     dialer.settled(load_client, time.monotonic_ns())
         except ClientFailed as failure:
             self._fail(load_client, dialer, str(failure))
 
     def leave(self, load_clients: Iterable[LoadClient]) -> None:
-        """Have these say goodbye, and wait until the broker has closed their connections: from then on they are away.
+        """Disconnect these, and wait until the broker has closed their connections.
 
         What the broker sends meanwhile is thrown away unacknowledged; a durable session gets it again.
         """
         leaving = list(load_clients)
         for load_client in leaving:
-            load_client.say_goodbye()
+            load_client.disconnect()
             del self._links[load_client.link.fd]
-            load_client.client_group.gone(load_client)
+            load_client.client_group.disconnected(load_client)
         for load_client in leaving:
             load_client.link.wait_for_end()
 
-    def say_goodbye(self) -> None:
-        """Have all clients end their conversations politely."""
+    def disconnect(self) -> None:
+        """Disconnect all clients in good order."""
         for load_client, _ in list(self._links.values()):
             try:
                 if load_client.ready:
-                    load_client.say_goodbye()
+                    load_client.disconnect()
                 load_client.link.close_softly()
             except ClientFailed:
                 pass  # it is gone already
         self._links.clear()
 
     def close(self) -> None:
-        """Break off all conversations."""
+        """Close all connections at once."""
         for load_client, _ in self._links.values():
             load_client.link.close()
         self._links.clear()
@@ -122,7 +122,7 @@ class ClientLoop:
 
     def _close(self, load_client: LoadClient) -> None:
         del self._links[load_client.link.fd]
-        load_client.client_group.gone(load_client)
+        load_client.client_group.disconnected(load_client)
         load_client.link.close_softly()
 
     def _break(self, load_client: LoadClient, why: str) -> None:
@@ -132,6 +132,6 @@ class ClientLoop:
         if not load_client.ready:
             dialer.opening -= 1
         del self._links[load_client.link.fd]
-        load_client.client_group.gone(load_client)
+        load_client.client_group.disconnected(load_client)
         load_client.link.close()
         self._failed(load_client, dialer, why)

@@ -17,7 +17,7 @@ _RETRY = 200_000_000  # ns until a client that has lost its connection tries aga
 
 
 class Dialer:
-    """Who is to connect, and when."""
+    """Decides which clients connect, and when."""
 
     def __init__(
         self,
@@ -27,8 +27,8 @@ class Dialer:
         broken: Callable[[LoadClient, str], None],
         at_once: int = MOST_OPENING,
     ) -> None:
-        """`opened` is told of clients whose connection is being made, `closed` of those that are to be closed, and
-        `broken` of those that got no answer, with words for that.
+        """`opened` is called with clients whose connection is being made, `closed` with those that are to be closed,
+        `broken` with those that got no answer, and a text that says so.
         """
         self.client_group = client_group
         self.bursts = client_group.group.role == "connect"
@@ -65,11 +65,11 @@ class Dialer:
 
     @property
     def complete(self) -> bool:
-        """Whether everybody is ready to work; bursts need nobody."""
+        """Whether all clients are ready; always so for bursts."""
         return self.bursts or self.client_group.ready == len(self.client_group.clients)
 
     def turn(self, now: int) -> int:
-        """Connect and drop those whose time has come; when to come again at the latest (ns)."""
+        """Connect and disconnect clients that are due; when to call this again at the latest (ns)."""
         if not self._started:
             return NEVER
         while self._drops and self._drops[0][0] <= now:
@@ -126,6 +126,6 @@ class Dialer:
         self._retries.append((self.client_group.clock() + _RETRY, client))
 
     def _drop(self, load_client: LoadClient) -> None:
-        load_client.say_goodbye()
+        load_client.disconnect()
         self._closed(load_client)
         self._waiting.append(load_client.client)

@@ -157,19 +157,19 @@ class Share:
         return self.groups[group]
 
 
-class _Line:
+class _StreamPositions:
     """The streams of one sending group as one receiver sees them: the next number of each from `base` on.
 
-    A receiver mostly hears a few neighbours or everybody, so this is an array over the span of senders heard.
+    A receiver mostly hears a few neighbouring senders or all of them, so this is an array over the span of senders.
     """
 
-    __slots__ = ("base", "next", "troubled")
+    __slots__ = ("base", "next", "with_gaps")
 
     def __init__(self, sender: int) -> None:
         self.base = sender
         self.next = np.zeros(1, np.int64)
         # What has arrived of streams that have had a gap, up to the number that goes with it.
-        self.troubled: dict[int, tuple[Coverage, int]] = {}
+        self.with_gaps: dict[int, tuple[Coverage, int]] = {}
 
     def reach(self, low: int, high: int) -> None:
         """Have room for these senders."""
@@ -188,7 +188,7 @@ class Receiver:
     __slots__ = ("_lines", "_share")
 
     def __init__(self, share: Share | None = None) -> None:
-        self._lines: dict[int, _Line] = {}
+        self._lines: dict[int, _StreamPositions] = {}
         self._share = share
 
     def highest(self, group: int, sender: int) -> int:
@@ -208,10 +208,10 @@ class Receiver:
         elif number == expected:
             fresh = True
         else:
-            coverage, known = line.troubled.get(sender) or (Coverage(), 0)
+            coverage, known = line.with_gaps.get(sender) or (Coverage(), 0)
             coverage.fill(known, expected)
             fresh = coverage.add_one(0, number)
-            line.troubled[sender] = coverage, max(expected, number + 1)
+            line.with_gaps[sender] = coverage, max(expected, number + 1)
             faults.lost += max(0, number - expected)
         faults.duplicates += not fresh
         faults.reordered += fresh and number < expected
@@ -233,7 +233,7 @@ class Receiver:
         if line.next[at] == first and bool((numbers - first == _ascending(count)).all()):
             line.next[at] = first + count
         else:
-            self._examine(line, sender, numbers, faults)
+            self._take_with_bitmap(line, sender, numbers, faults)
 
     def _take_mixed(self, group: int, senders: Numbers, numbers: Numbers, faults: Faults) -> None:
         line = self._line(group, int(senders.min()), int(senders.max()))
@@ -248,19 +248,19 @@ class Receiver:
         line.next[heads[whole]] += lengths[whole]
         for index in np.flatnonzero(~whole).tolist():
             start = int(starts[index])
-            self._examine(line, int(senders[start]), numbers[start : start + int(lengths[index])], faults)
+            self._take_with_bitmap(line, int(senders[start]), numbers[start : start + int(lengths[index])], faults)
 
-    def _examine(self, line: _Line, sender: int, numbers: Numbers, faults: Faults) -> None:
+    def _take_with_bitmap(self, line: _StreamPositions, sender: int, numbers: Numbers, faults: Faults) -> None:
         """Messages of one stream that do not simply go on where it was."""
         at = sender - line.base
         expected = int(line.next[at])
-        coverage, known = line.troubled.get(sender) or (Coverage(), 0)
+        coverage, known = line.with_gaps.get(sender) or (Coverage(), 0)
         coverage.fill(known, expected)
         fresh = coverage.add(np.zeros(len(numbers), np.int64), numbers)
         highest = np.maximum.accumulate(np.concatenate(([expected - 1], numbers)))
         after = int(highest[-1]) + 1
         line.next[at] = after
-        line.troubled[sender] = coverage, after
+        line.with_gaps[sender] = coverage, after
         faults.lost += after - expected - int(np.count_nonzero(numbers > highest[:-1]))
         faults.duplicates += len(numbers) - int(np.count_nonzero(fresh))
         faults.reordered += int(np.count_nonzero(fresh & (numbers < highest[:-1])))
@@ -281,10 +281,10 @@ class Receiver:
         faults.reordered += int(np.count_nonzero(late))
         np.maximum.at(line.next, places, sorted_numbers + 1)
 
-    def _line(self, group: int, low: int, high: int) -> _Line:
+    def _line(self, group: int, low: int, high: int) -> _StreamPositions:
         line = self._lines.get(group)
         if line is None:
-            line = self._lines[group] = _Line(low)
+            line = self._lines[group] = _StreamPositions(low)
         if low < line.base or high >= line.base + len(line.next):
             line.reach(low, high)
         return line

@@ -26,7 +26,7 @@ READ, WRITE = select.EPOLLIN, select.EPOLLOUT
 class Inbox:
     """The memory that all links of a process read into, one at a time; it grows when a message does not fit.
 
-    Small enough to stay in a core's cache, which is what makes receiving cheap.
+    Small enough to stay in a core's cache, which makes receiving cheap.
     """
 
     def __init__(self, size: int = 256 * 1024) -> None:
@@ -43,8 +43,8 @@ class Inbox:
 class Link:
     """A connection that is being opened, then open.
 
-    The worker polls for what `events` says and calls `proceed` until `up`, then `receive` and `flush`. Whoever writes
-    while the socket is full is `blocked`; what was written then is kept and leaves first.
+    The worker polls for what `events` says and calls `proceed` until `up`, then `receive` and `flush`. A link is
+    `blocked` while bytes wait for the socket: they are kept and leave first.
     """
 
     __slots__ = ("_kept", "_pending", "_poller", "_tls", "_where", "events", "fd", "sock", "up")
@@ -67,7 +67,7 @@ class Link:
         return bool(self._pending)
 
     def proceed(self) -> bool:
-        """Go on opening; whether the connection is up now."""
+        """Continue to open; whether the connection is up now."""
         error = self.sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
         if error:
             raise ClientFailed(f"cannot connect to {self._where}: {os.strerror(error).lower()}")
@@ -104,7 +104,7 @@ class Link:
                     raise
                 return view[:end], True  # the broker may have said why it closes; that it did is found once more
             end += got
-            # TLS hands out one record at a time, and what it holds back is not seen by epoll.
+            # TLS returns one record at a time, and epoll does not see what it has buffered.
             if not self._tls or not got:
                 return view[:end], False
             if end == len(view):
@@ -146,7 +146,7 @@ class Link:
     def _push(self, data: bytes | memoryview) -> int:
         """Send as much as the socket takes; how many bytes that was.
 
-        Of a connection that is broken it takes nothing: whoever sends goes on, and who reads is told.
+        A broken connection takes nothing and raises nothing here: the next read raises.
         """
         sent = 0
         try:

@@ -26,11 +26,11 @@ from heliograph.lab.load.plan import Address, Plan
 from heliograph.lab.load.worker import Finished, Progress, Start, work
 
 _LEAD = 0.2  # seconds between the command to start and the start
-DRAIN_SECONDS = 30.0  # how long messages on their way may take to arrive once nothing more is sent
+DRAIN_SECONDS = 30.0  # how long messages in flight may take to arrive once nothing more is sent
 SILENCE_SECONDS = 2.0  # how long none of them may arrive, before those that have not are given up
 QUIET_SECONDS = 0.2  # after the last expected message, how long to listen for ones that should not come
 OWN_SECONDS = 60.0  # how long the generator's own processes may take to answer
-CONNECT_SECONDS = 60.0  # how long nobody more may get connected, before the load is given up
+CONNECT_SECONDS = 60.0  # without another client becoming ready, after which the load is given up
 
 
 class Control:
@@ -41,7 +41,7 @@ class Control:
         self._commands: deque[tuple[str, float]] = deque()
 
     def set_rate(self, rate: float | None = None, *, factor: float | None = None) -> None:
-        """From now on so many messages per second of all paced groups together, or so many times the planned rate.
+        """Set the rate of all paced groups together (messages per second), or a multiple of the planned rate.
 
         Groups keep their shares of the rate. Groups in a closed loop go on as they are.
         """
@@ -130,7 +130,9 @@ class _Run:
             self._command()
         self._drain(expectation)
         self._tell("finish")
-        self._await(lambda: len(self._finished) == len(self._pipes), OWN_SECONDS, "the generator's own end")
+        self._await(
+            lambda: len(self._finished) == len(self._pipes), OWN_SECONDS, "the processes of the generator to end"
+        )
         measured = max(0.0, self._until - self._started)
         return self._accounts.close(self._finished, expectation.of(self._counts()), measured)
 
@@ -143,9 +145,7 @@ class _Run:
                 connected, give_up = seen, now + CONNECT_SECONDS
             elif now > give_up:
                 clients = sum(group.clients for group in self._plan.groups if group.role != "connect")
-                raise GeneratorFailed(
-                    f"{connected} of {clients} clients are ready; for {CONNECT_SECONDS:g} s there were no more"
-                )
+                raise GeneratorFailed(f"{connected} of {clients} clients are ready after {CONNECT_SECONDS:g} s")
             self._listen(0.1)
 
     def _command(self) -> None:
@@ -155,7 +155,7 @@ class _Run:
                 self._until = time.monotonic()
 
     def _drain(self, expectation: Expectation) -> None:
-        """Wait for what is under way, as long as something arrives."""
+        """Wait for what is in flight, as long as something arrives."""
         self._progress.clear()
         self._await(lambda: len(self._progress) == len(self._pipes), OWN_SECONDS, "the generator to stop sending")
         give_up = time.monotonic() + DRAIN_SECONDS
@@ -197,7 +197,7 @@ class _Run:
         give_up = time.monotonic() + seconds
         while not condition():
             if time.monotonic() > give_up:
-                raise GeneratorFailed(f"waited {seconds:g} s for {what}, in vain")
+                raise GeneratorFailed(f"gave up after waiting {seconds:g} s for {what}")
             self._listen(0.1)
 
     def _listen(self, timeout: float) -> None:

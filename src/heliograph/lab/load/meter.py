@@ -60,7 +60,7 @@ class LoadOutcome:
     bottleneck: str | None  # why the figures are the generator's own; None: they are the target's
 
 
-class Meter:
+class GroupMeter:
     """Counters that anybody may add to, and a recorder for each kind of latency."""
 
     __slots__ = (

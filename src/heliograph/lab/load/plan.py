@@ -61,7 +61,7 @@ class Payload:
 
 @dataclass(frozen=True)
 class Will:
-    """What the broker publishes for a client that goes without a word; `{client}` stands in the topic as elsewhere."""
+    """What the broker publishes for a client whose connection breaks. The topic may have `{client}` in it."""
 
     topic: str
     payload: str = ""
@@ -203,7 +203,7 @@ class Plan:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """The plan that `to_json` wrote, or that somebody wrote by hand."""
+        """The plan that `to_json` wrote, or that was written by hand."""
         values = json.loads(text)
         if not isinstance(values, dict):
             raise InvalidLoad("a plan is a JSON object with groups and seconds")

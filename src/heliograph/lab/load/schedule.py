@@ -1,7 +1,7 @@
 """When messages are due: an open loop knows that beforehand, whatever the broker does.
 
 Message n of a schedule is due when the integral of the rate reaches n. A schedule is a list of pieces with a linear
-rate each, so that both questions have an answer in closed form: how many are due by now, and when each of them was.
+rate each, so both questions have an answer in closed form: how many messages are due by now, and when was each of them.
 """
 
 import math
@@ -87,7 +87,7 @@ class Schedule:
         self._extend(float(start), 0.0, 1.0)
 
     def change(self, factor: float, now: int) -> None:
-        """From now on the rate is so many times the planned one."""
+        """From now on the rate is this multiple of the planned one."""
         counted = self._counted(now)
         self._segments = [segment for segment in self._segments if segment.start < now]
         if self._segments:
@@ -140,7 +140,7 @@ class Schedule:
         for segment in reversed(self._segments):
             beyond = wanted - segment.count
             if beyond >= 0:
-                if beyond > segment.length:
+                if beyond >= segment.length:  # the border belongs to the next segment, if there is one
                     return NEVER
                 root = math.sqrt(max(0.0, segment.rate**2 + 2 * segment.slope * beyond))
                 passed = 2 * beyond / (segment.rate + root) if beyond else 0.0
@@ -150,7 +150,7 @@ class Schedule:
     def due(self, first: int, count: int, step: int = 1) -> Times:
         """When messages `first`, `first` + `step`, ... are due; `count` of them. NEVER for those that are not."""
         numbers = np.arange(first, first + count * step, step) + self._phase
-        if len(self._segments) == 1 and not self._segments[0].slope:
+        if len(self._segments) == 1 and not self._segments[0].slope and math.isinf(self._segments[0].length):
             one = self._segments[0]
             numbers -= one.count
             numbers *= 1 / one.rate
@@ -167,6 +167,6 @@ class Schedule:
             passed = 2 * beyond / (rate + root)  # one form for all slopes, 0 included
         passed[beyond <= 0] = 0
         due = start + passed
-        due[beyond > length] = NEVER
+        due[beyond >= length] = NEVER  # the border belongs to the next segment, if there is one
         times: Times = np.minimum(due, NEVER).astype(np.int64)
         return times

@@ -1,7 +1,14 @@
 """One process of a load: an epoll loop that serves all its clients.
 
-It connects everybody, says that it is ready, sends from the start that it is told until the end, and then listens until
-it is told that all has arrived. Once a second it reports what happened.
+Phases, as `load_run` commands them over the pipe: connect all clients and report "ready"; at `Start.sending` begin to
+send; from `Start.measured` to `Start.until` measure; then drain, with a `Progress` every 50 ms, until "finish"; then
+send one `Finished`. Once a second a list of intervals goes to the pipe, one for each group. Rates may change and the
+load may stop at any time in between.
+
+Each turn connects and sends what is due, then waits in epoll until the next message is due at the latest. Three rules
+keep the generator from being the limit: a group sends at most once in 200 us, turns that received many messages are
+followed by a short sleep, and a process that has computed for most of the time sleeps now and then, so that more
+messages are handled at once.
 """
 
 import gc
@@ -28,7 +35,7 @@ from heliograph.lab.load.schedule import NEVER
 # A loop that turns as fast as it can burns a core for batches of a few messages. So a group has at least this time (ns)
 # between two batches; it is part of the lateness that is measured.
 _TURN = 200_000
-# And where so many messages came in one turn that more are surely on their way, a nap as long as the work lets them
+# And where so many messages came in one turn that more are surely in flight, a nap as long as the work lets them
 # gather: half a core is then enough for any rate that a whole one can take. Below, every message is read at once.
 _MANY = 48
 _LONGEST_NAP = 500_000  # ns
@@ -136,7 +143,7 @@ class Worker:
         for dialer in self._dialers:
             wake = min(wake, dialer.turn(began))
         for index, client_group in enumerate(self._groups):
-            if began >= self._pumps[index] or client_group.eager:
+            if began >= self._pumps[index] or client_group.has_waiting_clients:
                 self._pumps[index] = max(min(client_group.pump(began), client_group.ping(began)), began + _TURN)
             wake = min(wake, self._pumps[index])
         before = sum(client_group.meter.received for client_group in self._groups)
@@ -202,7 +209,7 @@ class Worker:
         intervals = []
         for index, client_group in enumerate(self._groups):
             client_group.collect()
-            client_group.forgive(now)
+            client_group.stop_waiting(now)
             interval = client_group.meter.take(self._second)
             self._arrived[index] += interval.received - interval.duplicates
             intervals.append(interval)
@@ -246,7 +253,7 @@ class Worker:
                 for name, share in client_group.shares.items():
                     for group, coverage in share.groups.items():
                         shares[index, name, group] = coverage.packed()
-        self._loop.say_goodbye()
+        self._loop.disconnect()
         groups = dict(enumerate(self._groups))
         cpu, waited, seconds = (end - start for start, end in zip(*self._used, strict=True))
         self._pipe.send(
@@ -289,4 +296,4 @@ def work(plan: Plan, addresses: Mapping[str, Address], process: int, pipe: Conne
     except (Problem, ClientFailed) as problem:
         pipe.send(LabError(str(problem)))
     except (EOFError, BrokenPipeError):
-        pass  # nobody wants to know any more
+        pass  # the parent has ended

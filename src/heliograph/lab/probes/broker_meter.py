@@ -7,7 +7,7 @@ import psutil
 
 
 @dataclass(frozen=True)
-class Reading:
+class MeterReading:
     """Counters at one moment, or the differences between two moments; in seconds where nothing else is said."""
 
     wall: float
@@ -16,9 +16,9 @@ class Reading:
     machine_cpu: float  # of everything that runs on this machine
     broker_written: int = 0  # bytes that the broker caused to be written to a disk
 
-    def since(self, earlier: "Reading") -> "Reading":
+    def since(self, earlier: "MeterReading") -> "MeterReading":
         """What has passed between `earlier` and this reading."""
-        return Reading(
+        return MeterReading(
             self.wall - earlier.wall,
             self.broker_cpu - earlier.broker_cpu,
             self.generator_cpu - earlier.generator_cpu,
@@ -27,20 +27,20 @@ class Reading:
         )
 
 
-def before_start() -> Reading:
+def before_start() -> MeterReading:
     """The counters now, of a broker that has not been started yet."""
     machine = psutil.cpu_times()
     busy = machine.user + machine.system + getattr(machine, "nice", 0.0)
-    return Reading(time.perf_counter(), 0.0, time.process_time(), busy)
+    return MeterReading(time.perf_counter(), 0.0, time.process_time(), busy)
 
 
-class Meter:
+class BrokerMeter:
     """Reads a broker's process tree; the generator is the process that reads."""
 
     def __init__(self, pid: int) -> None:
         self._broker = psutil.Process(pid)
 
-    def read(self) -> Reading:
+    def read(self) -> MeterReading:
         """The counters now; user and system time, and bytes written, of the broker and of all its children."""
         used = 0.0
         for process in self._tree():

@@ -44,11 +44,11 @@ class EnergyProbe:
             self._before[zone] = now, energy
 
     def close(self) -> None:
-        """There is nothing to let go of."""
+        """Nothing to close."""
 
 
 class MachineProbe:
-    """Looks at the whole machine, whoever uses it."""
+    """Samples the whole machine, with all its processes."""
 
     asks = False
 
@@ -101,7 +101,7 @@ class MachineProbe:
         self._disks[name] = busy
 
     def close(self) -> None:
-        """There is nothing to let go of."""
+        """Nothing to close."""
 
 
 def _percent(busy: float, everything: float) -> float:

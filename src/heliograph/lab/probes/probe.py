@@ -25,7 +25,7 @@ class Probe(Protocol):
 
     @property
     def asks(self) -> bool:
-        """Whether a look makes somebody else work: then its cost is the time that it takes, not our CPU time."""
+        """Whether reading makes another process work: then its cost is the time that it takes, not our CPU time."""
 
     def read(self) -> Iterable[Value]:
         """What there is to see now."""

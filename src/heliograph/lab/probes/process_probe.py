@@ -77,7 +77,7 @@ class ProcessProbe:
         return found
 
     def close(self) -> None:
-        """There is nothing to let go of."""
+        """Nothing to close."""
 
 
 class _Process:

@@ -3,6 +3,6 @@
 The tables are the CSV files beside this module; README.md says where they come from.
 """
 
-from heliograph.lab.published.published_figures import Figure, every_figure, figures
+from heliograph.lab.published.published_figures import PublishedFigure, every_figure, figures
 
-__all__ = ["Figure", "every_figure", "figures"]
+__all__ = ["PublishedFigure", "every_figure", "figures"]

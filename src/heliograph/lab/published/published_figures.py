@@ -7,7 +7,7 @@ from functools import cache
 from importlib import resources
 
 from heliograph.lab.flows.published_rows import published_rows
-from heliograph.lab.scenarios import Scenario, catalogue, load
+from heliograph.lab.scenarios import Scenario, all_scenarios, load_scenario
 from heliograph.lab.scenarios.scenario_terms import SINGLE_THREAD
 
 _FILES = {
@@ -20,7 +20,7 @@ _FILES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class PublishedFigure:
     """One figure of a document, with what stands beside it there. What a document does not say is None or empty."""
 
     document: str
@@ -55,19 +55,19 @@ class Figure:
     """Of the value without the delay."""
 
 
-_TEXTS = {field.name for field in fields(Figure) if field.type is str}
+_TEXTS = {field.name for field in fields(PublishedFigure) if field.type is str}
 
 
-def figures(scenario: str, variant: str = "") -> list[Figure]:
+def figures(scenario: str, variant: str = "") -> list[PublishedFigure]:
     """What was published of this variant of a scenario (of the usual one, if none is named)."""
-    name = load(scenario).variant(variant).name
+    name = load_scenario(scenario).variant(variant).name
     return [figure for figure in every_figure() if (figure.scenario, figure.variant) == (scenario, name)]
 
 
 @cache
-def every_figure() -> tuple[Figure, ...]:
+def every_figure() -> tuple[PublishedFigure, ...]:
     """All of them, document by document."""
-    found: list[Figure] = []
+    found: list[PublishedFigure] = []
     for file, document in _FILES.items():
         text = (resources.files("heliograph.lab.published") / file).read_text("utf-8")
         for row in csv.DictReader(text.splitlines()):
@@ -75,10 +75,10 @@ def every_figure() -> tuple[Figure, ...]:
     return (*found, *_flows())
 
 
-def _figures(document: str, row: Mapping[str, str]) -> Iterator[Figure]:
+def _figures(document: str, row: Mapping[str, str]) -> Iterator[PublishedFigure]:
     """The figure of a row, and the latency beside it, which is the figure of another variant."""
     values = {name: text if name in _TEXTS else float(text) for name, text in row.items() if text}
-    figure = Figure(**{"document": document, "variant": "", **values})  # type: ignore[arg-type]
+    figure = PublishedFigure(**{"document": document, "variant": "", **values})  # type: ignore[arg-type]
     yield figure
     if figure.latency_ms is not None:
         yield replace(
@@ -93,12 +93,12 @@ def _figures(document: str, row: Mapping[str, str]) -> Iterator[Figure]:
         )
 
 
-def _flows() -> Iterator[Figure]:
+def _flows() -> Iterator[PublishedFigure]:
     """What was measured of flows: rows are told apart by section, size and persistence."""
     places = _places()
     for row in published_rows():
         scenario, variant = places[row.section, row.size, row.persistent]
-        yield Figure(
+        yield PublishedFigure(
             scenario.document,
             scenario.name,
             variant,
@@ -114,7 +114,7 @@ def _flows() -> Iterator[Figure]:
 
 def _places() -> dict[tuple[str, int, bool], tuple[Scenario, str]]:
     places: dict[tuple[str, int, bool], tuple[Scenario, str]] = {}
-    for scenario in catalogue("message-broker"):
+    for scenario in all_scenarios("message-broker"):
         for variant in scenario.variants:
             flow = scenario.flow(variant.name)
             # The first variant is as the document has it; later ones may have another database.

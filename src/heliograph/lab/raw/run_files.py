@@ -110,7 +110,7 @@ class _Table:
             self._writer.close()
 
 
-def runs(directory: Path) -> list[str]:
+def run_names(directory: Path) -> list[str]:
     """The runs in this directory, oldest first; those in the making are not there yet."""
     folder = directory / RUNS
     if not folder.is_dir():

@@ -96,7 +96,7 @@ class Manifest:
     note: str = ""
 
 
-def new_id(*words: str, now: datetime | None = None) -> str:
+def new_run_id(*words: str, now: datetime | None = None) -> str:
     """`20261116T132049-FANOUT-mosquitto-1f3a`: sorts by time, says what it is, and is the only one of its kind."""
     moment = (now or datetime.now(UTC)).strftime("%Y%m%dT%H%M%S")
     return "-".join([moment, *words, secrets.token_hex(2)])

@@ -1,4 +1,8 @@
-"""Reports of what the lab measured: one page for people, and the same tables as CSV, Markdown and JSON."""
+"""Reports of what the lab measured: one HTML page for people, and the same tables as CSV, Markdown and JSON.
+
+`write_report` reads the runs and scores of a folder (`results`), chooses what is shown (`report_cases`), makes sections
+from it (`parts`), and writes them (`page`, `exports`).
+"""
 
 from heliograph.lab.report.report_writing import FORMATS, write_report
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from heliograph.lab.report.charts.chart import chart_table
 from heliograph.lab.report.document import Report, Section
-from heliograph.lab.report.table import Column, Row, Table, text
+from heliograph.lab.report.table import Column, Table, TableRow, text
 
 
 def csv_files(report: Report) -> Iterable[tuple[str, str]]:
@@ -117,7 +117,7 @@ def _split(column: Column) -> tuple[Column, ...]:
     return column, Column(column.detail, column.detail.replace("_", " ").capitalize())
 
 
-def _cell(row: Row, column: Column) -> str:
+def _cell(row: TableRow, column: Column) -> str:
     return text(row.get(column.key), column.kind).replace("|", "\\|").replace("\n", "<br>")
 
 

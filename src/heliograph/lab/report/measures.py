@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from heliograph.lab.report.results import Results, Run
-from heliograph.lab.report.table import Row
+from heliograph.lab.report.results import RecordedRun, Results
+from heliograph.lab.report.table import TableRow
 
 _SENDERS, _RECEIVERS = {"publish", "both", "request", "flow"}, {"consume", "both", "flow"}
 _KINDS = ("message", "round_trip", "connect", "acknowledge", "commit", "subscribe")  # the first that was measured
@@ -23,14 +23,14 @@ _BY_TYPE = {
 class Measures:
     """Looks up and adds what the tables have of one run; None where nothing was measured."""
 
-    def __init__(self, results: Results, run: Run) -> None:
+    def __init__(self, results: Results, run: RecordedRun) -> None:
         self.run = run
         self.about = results.known.about(run.scenario)
         usual = _BY_TYPE.get(run.type, ("received_rate", "msg/s"))
         self.score, self.unit = (self.about.score, self.about.unit) if self.about.score else usual
         self.rates = results.of("rates", run.run)
-        self.costs: Row = results.one("costs", run.run)
-        self.bottleneck: Row = results.one("bottlenecks", run.run)
+        self.costs: TableRow = results.one("costs", run.run)
+        self.bottleneck: TableRow = results.one("bottlenecks", run.run)
         self._percentiles = results.of("percentiles", run.run)
 
     @property
@@ -74,7 +74,7 @@ class Measures:
 
     @property
     def clients(self) -> float | None:
-        """Clients that send; those that are connected where nobody sends."""
+        """Clients that send; those that are connected where none sends."""
         return self._sum("connected", _SENDERS) or self._sum("connected", {row.get("role") for row in self.rates})
 
     @property
@@ -89,7 +89,7 @@ class Measures:
         return next((kind for kind in _KINDS if kind in there), "")
 
     @property
-    def latency(self) -> Row:
+    def latency(self) -> TableRow:
         """The percentiles of the latency that counts: of the group that the scenario names, else of most messages."""
         rows = [row for row in self._percentiles if row.get("kind") == self.latency_kind]
         named = self.about.group
@@ -119,12 +119,12 @@ class Measures:
         return sum(values) if values else None
 
 
-def requesters(run: Run) -> int:
+def requesters(run: RecordedRun) -> int:
     """How many clients of a run's load send requests."""
     return sum(int(group.get("clients") or 0) for group in run.groups if group.get("role") == "request")
 
 
-def size_of(run: Run) -> int | None:
+def size_of(run: RecordedRun) -> int | None:
     """The size of the messages in bytes, of the first payload or the flow; None if the load does not say."""
     for group in run.groups:
         payload = group.get("payload")
@@ -134,7 +134,7 @@ def size_of(run: Run) -> int | None:
     return int(size) if isinstance(size, int | float) else None
 
 
-def is_persistent(run: Run) -> bool | None:
+def is_persistent(run: RecordedRun) -> bool | None:
     """Whether messages were persistent; None if the load does not say."""
     known = [bool(group["persistent"]) for group in run.groups if "persistent" in group]
     return any(known) if known else run.plan.get("persistent", run.parameters.get("persistent"))

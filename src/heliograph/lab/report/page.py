@@ -13,7 +13,7 @@ from pathlib import Path
 from heliograph.lab.report.charts.chart import AnyChart, BarChart, Chart, IntervalChart, chart_table
 from heliograph.lab.report.charts.drawing import COLOURS, draw, draw_bars, draw_intervals
 from heliograph.lab.report.document import Report, Section
-from heliograph.lab.report.table import NOTHING, Column, Row, Table, text
+from heliograph.lab.report.table import NOTHING, Column, Table, TableRow, text
 
 _STYLE = Path(__file__).with_name("page.css")
 
@@ -54,13 +54,13 @@ def _bodies(table: Table, columns: tuple[Column, ...]) -> Iterable[str]:
         yield f'<tbody role="rowgroup"><tr role="row" class="group">{head}</tr>{_lines(list(rows), columns)}</tbody>\n'
 
 
-def _lines(rows: Iterable[Row], columns: tuple[Column, ...]) -> str:
+def _lines(rows: Iterable[TableRow], columns: tuple[Column, ...]) -> str:
     return "\n".join(
         f'<tr role="row">{_cells(row, columns, before)}</tr>' for before, row in pairwise(chain([{}], rows))
     )
 
 
-def _cells(row: Row, columns: tuple[Column, ...], before: Row) -> str:
+def _cells(row: TableRow, columns: tuple[Column, ...], before: TableRow) -> str:
     first, *others = columns
     again = all(row.get(key) == before.get(key) for key in (first.key, first.detail))
     # What the row above says of the same thing need not be said twice.
@@ -73,7 +73,7 @@ def _cells(row: Row, columns: tuple[Column, ...], before: Row) -> str:
     )
 
 
-def _content(row: Row, column: Column) -> str:
+def _content(row: TableRow, column: Column) -> str:
     return escape(text(row.get(column.key), column.kind)) + _small(row.get(column.detail) if column.detail else None)
 
 
@@ -81,7 +81,7 @@ def _small(detail: object) -> str:
     return f"<small>{escape(str(detail))}</small>" if detail else ""
 
 
-def _style(row: Row, column: Column) -> str:
+def _style(row: TableRow, column: Column) -> str:
     """A cell without a value is left out of a card."""
     names = (
         ["number"] * column.is_number

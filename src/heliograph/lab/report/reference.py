@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 from heliograph.errors import Problem
 from heliograph.lab.published import published_figures
-from heliograph.lab.scenarios import SOURCES, load
+from heliograph.lab.scenarios import SOURCES, load_scenario
 
 _MILLISECONDS = {"us": 1e-3, "ms": 1.0, "s": 1e3}
 
 
 @dataclass(frozen=True)
-class About:
+class ScenarioSummary:
     """A scenario in a few words.
 
     `score` names the figure that is its value, `group` the clients that its latency is of (all if empty).
@@ -24,7 +24,7 @@ class About:
 
 
 @dataclass(frozen=True)
-class Published:
+class ReferenceFigure:
     """A figure of a document; `metric` is the name of a score, None stands where the document says nothing."""
 
     source: str
@@ -45,46 +45,46 @@ class Published:
 
 
 @dataclass(frozen=True)
-class Known:
+class ReferenceData:
     """Where the knowledge comes from; an unknown scenario is no error, for results may come from another version."""
 
-    about: Callable[[str], About]
-    figures: Callable[[str, str], Sequence[Published]]
+    about: Callable[[str], ScenarioSummary]
+    figures: Callable[[str, str], Sequence[ReferenceFigure]]
     document: Callable[[str], str]
     """The full title of a document."""
     place: Callable[[str, str], tuple[int, int, int]]
     """Where a scenario and its variant stand in the catalogue: document, scenario, variant."""
 
-    def figure(self, scenario: str, variant: str, metric: str) -> Published:
+    def figure(self, scenario: str, variant: str, metric: str) -> ReferenceFigure:
         """What was published of this score; all None if nothing was."""
         found = [figure for figure in self.figures(scenario, variant) if figure.metric == metric]
-        return found[0] if found else Published("", metric)
+        return found[0] if found else ReferenceFigure("", metric)
 
 
-def _about(scenario: str) -> About:
+def _about(scenario: str) -> ScenarioSummary:
     try:
-        found = load(scenario)
+        found = load_scenario(scenario)
     except Problem:
-        return About()
+        return ScenarioSummary()
     score = found.score
-    return About(found.title, score.value, score.unit, score.group)
+    return ScenarioSummary(found.title, score.value, score.unit, score.group)
 
 
-def _figures(scenario: str, variant: str) -> Sequence[Published]:
+def _figures(scenario: str, variant: str) -> Sequence[ReferenceFigure]:
     try:
         return [_published(figure) for figure in published_figures.figures(scenario, variant)]
     except Problem:
         return []
 
 
-def _published(figure: published_figures.Figure) -> Published:
+def _published(figure: published_figures.PublishedFigure) -> ReferenceFigure:
     factor = _MILLISECONDS.get(figure.unit, 1.0)
     latencies = {
         f"{name}_ms": None if value is None else value * factor
         for name in ("avg", "p50", "p99", "max", "stdev")
         for value in (getattr(figure, name),)
     }
-    return Published(
+    return ReferenceFigure(
         figure.system or _document(figure.document),
         figure.metric,
         figure.value,
@@ -105,7 +105,7 @@ def _document(name: str) -> str:
 
 def _place(scenario: str, variant: str) -> tuple[int, int, int]:
     try:
-        found = load(scenario)
+        found = load_scenario(scenario)
     except Problem:
         return len(SOURCES), 0, 0
     documents = [source.name for source in SOURCES]
@@ -113,4 +113,4 @@ def _place(scenario: str, variant: str) -> tuple[int, int, int]:
     return documents.index(found.document), found.order, variants.index(variant) if variant in variants else 0
 
 
-CATALOGUED = Known(_about, _figures, _document, _place)
+CATALOGUED = ReferenceData(_about, _figures, _document, _place)

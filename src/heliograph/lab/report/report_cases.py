@@ -6,17 +6,17 @@ from functools import cached_property
 from statistics import median_low
 
 from heliograph.lab.report.measures import Measures
-from heliograph.lab.report.results import Results, Run
+from heliograph.lab.report.results import RecordedRun, Results
 
-_TRIALS = {"step", "bisect"}  # runs of a search on its way; what it found is a run that confirms
+_TRIALS = {"step", "bisect"}  # runs of a search in progress; what it found is a run that confirms
 
 
 @dataclass(frozen=True)
-class Case:
+class ReportCase:
     """The runs of the newest experiment with one scenario, variant, target and scale, and the one that is shown."""
 
-    run: Run
-    repeats: tuple[Run, ...]
+    run: RecordedRun
+    repeats: tuple[RecordedRun, ...]
     results: Results
 
     @cached_property
@@ -41,12 +41,12 @@ class Case:
         return (min(values), max(values)) if len(values) > 1 else None
 
 
-def candidates(runs: Iterable[Run]) -> dict[tuple[str, str, str, float], list[Run]]:
+def candidates(runs: Iterable[RecordedRun]) -> dict[tuple[str, str, str, float], list[RecordedRun]]:
     """Runs that may be shown, by scenario, variant, target and scale: those of its newest experiment.
 
     Runs that confirm a search count before single measurements, and those before the steps of a search.
     """
-    found: dict[tuple[str, str, str, float], list[Run]] = {}
+    found: dict[tuple[str, str, str, float], list[RecordedRun]] = {}
     for run in sorted(runs, key=lambda run: (run.started, run.run)):
         found.setdefault((run.scenario, run.variant, run.target, run.scale), []).append(run)
     return {
@@ -54,21 +54,21 @@ def candidates(runs: Iterable[Run]) -> dict[tuple[str, str, str, float], list[Ru
     }
 
 
-def _best(runs: list[Run]) -> list[Run]:
+def _best(runs: list[RecordedRun]) -> list[RecordedRun]:
     final = [run for run in runs if run.purpose not in _TRIALS]
     confirmed = [run for run in final if run.purpose == "confirm" and run.passed]
     measured = [run for run in final if run.purpose == "measure"]
     return confirmed or measured or final or [run for run in runs if run.passed] or runs
 
 
-def cases(results: Results) -> list[Case]:
+def cases(results: Results) -> list[ReportCase]:
     """What the report shows, in the order of the first runs; loads the scores of these runs."""
     groups = candidates(results.runs)
     results.load(run.run for group in groups.values() for run in group)
-    return [Case(_median(results, group), tuple(group), results) for group in groups.values()]
+    return [ReportCase(_median(results, group), tuple(group), results) for group in groups.values()]
 
 
-def _median(results: Results, runs: list[Run]) -> Run:
+def _median(results: Results, runs: list[RecordedRun]) -> RecordedRun:
     """The run in the middle, so that one lucky or unlucky run decides nothing."""
     values = {run.run: Measures(results, run).value for run in runs}
     known = [value for value in values.values() if value is not None]

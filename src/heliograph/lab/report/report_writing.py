@@ -16,8 +16,8 @@ from heliograph.lab.report.parts.repeating import repeating
 from heliograph.lab.report.parts.scores import TYPES, latencies, nodes, responders, score_card
 from heliograph.lab.report.parts.summary import summary
 from heliograph.lab.report.parts.systems import configuration, systems
-from heliograph.lab.report.reference import CATALOGUED, Known
-from heliograph.lab.report.report_cases import Case, cases
+from heliograph.lab.report.reference import CATALOGUED, ReferenceData
+from heliograph.lab.report.report_cases import ReportCase, cases
 from heliograph.lab.report.results import Results
 
 FORMATS = ("html", "csv", "md", "json")
@@ -46,24 +46,24 @@ def build_report(results: Results) -> Report:
     return Report("Lab report", _subtitle(results, found), sections)
 
 
-def _place(results: Results, case: Case) -> tuple[object, ...]:
+def _place(results: Results, case: ReportCase) -> tuple[object, ...]:
     """Scenarios by type, then as in the catalogue; targets of one scenario stay in their order."""
     run = case.run
     kind = TYPES.index(run.type) if run.type in TYPES else len(TYPES)
     return kind, results.known.place(run.scenario, run.variant), run.scenario, run.variant, run.scale
 
 
-def _colours(found: list[Case]) -> dict[str, int]:
+def _colours(found: list[ReportCase]) -> dict[str, int]:
     """A colour for each target, the same in all charts."""
     return {target: number for number, target in enumerate(dict.fromkeys(case.run.target for case in found))}
 
 
-def _subtitle(results: Results, found: list[Case]) -> str:
+def _subtitle(results: Results, found: list[ReportCase]) -> str:
     named = [f"{run.target} {run.target_version}".strip() for run in (case.run for case in found)]
     return f"{', '.join(dict.fromkeys(named))} · {results.runs[-1].started:%d %B %Y}"
 
 
-def write_report(directory: Path, formats: Sequence[str] = FORMATS, known: Known = CATALOGUED) -> list[Path]:
+def write_report(directory: Path, formats: Sequence[str] = FORMATS, known: ReferenceData = CATALOGUED) -> list[Path]:
     """Read the runs and scores of this folder, and write `DIR/report/`; the files (for CSV the folder) that were made.
 
     The scores must be there already; where a table is missing, the report says so.

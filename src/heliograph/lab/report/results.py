@@ -13,8 +13,8 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from heliograph.lab.errors import InvalidResults
-from heliograph.lab.report.reference import Known
-from heliograph.lab.report.table import Row
+from heliograph.lab.report.reference import ReferenceData
+from heliograph.lab.report.table import TableRow
 
 SCORES = {
     "percentiles": "percentiles of latency",
@@ -35,7 +35,7 @@ _JSON = ("parameters", "plan", "setup", "machine", "versions")
 
 
 @dataclass(frozen=True)
-class Run:
+class RecordedRun:
     """What a manifest says of one run."""
 
     run: str
@@ -70,7 +70,7 @@ class Run:
 
     @property
     def cores(self) -> int:
-        """How many cores the machine has; 1 if nobody wrote it down."""
+        """How many cores the machine has; 1 if it was not recorded."""
         return int(self.machine.get("cores") or self.machine.get("cpus") or 1)
 
     @property
@@ -89,14 +89,14 @@ class Run:
 class Results:
     """The runs of a folder, and their scores by table and run."""
 
-    def __init__(self, directory: Path, runs: tuple[Run, ...], known: Known) -> None:
+    def __init__(self, directory: Path, runs: tuple[RecordedRun, ...], known: ReferenceData) -> None:
         self.directory = directory
         self.runs = runs
         self.known = known
-        self._tables: dict[str, dict[str, list[Row]]] = {}
+        self._tables: dict[str, dict[str, list[TableRow]]] = {}
 
     @classmethod
-    def read(cls, directory: Path, known: Known) -> "Results":
+    def read(cls, directory: Path, known: ReferenceData) -> "Results":
         """All runs of this folder, the oldest first; a folder without any is refused."""
         files = sorted((directory / "runs").glob("*/manifest.parquet"))
         if not files:
@@ -110,32 +110,32 @@ class Results:
         """Read the scores of these runs, which are all that a report shows: a folder may hold thousands of others."""
         wanted = pa.array(sorted(set(runs)), pa.string())
         for table in SCORES:
-            by_run: dict[str, list[Row]] = {}
+            by_run: dict[str, list[TableRow]] = {}
             for row in self._rows(table, wanted):
                 by_run.setdefault(str(row.get("run", "")), []).append(row)
             self._tables[table] = by_run
 
-    def _rows(self, table: str, wanted: pa.Array) -> list[Row]:
+    def _rows(self, table: str, wanted: pa.Array) -> list[TableRow]:
         files = sorted(str(file) for file in (self.directory / "scores" / table).glob("*.parquet"))
         if not files:
             return []
         try:
             data = ds.dataset(files, format="parquet")
             only = pc.field("run").isin(wanted) if "run" in data.schema.names and table != "curves" else None
-            rows: list[Row] = data.to_table(filter=only).to_pylist()
+            rows: list[TableRow] = data.to_table(filter=only).to_pylist()
         except (pa.ArrowException, OSError) as error:
             raise InvalidResults(f"{self.directory / 'scores' / table}: cannot read it as Parquet: {error}") from error
         return rows
 
-    def of(self, table: str, run: str) -> list[Row]:
+    def of(self, table: str, run: str) -> list[TableRow]:
         """The rows of a table that belong to a run."""
         return self._tables.get(table, {}).get(run, [])
 
-    def one(self, table: str, run: str) -> Row:
+    def one(self, table: str, run: str) -> TableRow:
         """The row of a run in a table that has one per run; empty if there is none."""
         return next(iter(self.of(table, run)), {})
 
-    def every(self, table: str) -> list[Row]:
+    def every(self, table: str) -> list[TableRow]:
         """All rows that were read of a table."""
         return [row for rows in self._tables.get(table, {}).values() for row in rows]
 
@@ -153,12 +153,12 @@ def _read(file: Path) -> pa.Table:
         raise InvalidResults(f"{file}: cannot read it as Parquet: {error}") from error
 
 
-def _run(row: Mapping[str, Any]) -> Run:
-    known = {one.name for one in fields(Run)}
+def _run(row: Mapping[str, Any]) -> RecordedRun:
+    known = {one.name for one in fields(RecordedRun)}
     values = {key: value for key, value in row.items() if key in known and value is not None}
     for key in _JSON:
         values[key] = _parsed(values.get(key))
-    return Run(**values)
+    return RecordedRun(**values)
 
 
 def _parsed(text: Any) -> Mapping[str, Any]:

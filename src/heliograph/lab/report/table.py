@@ -10,7 +10,7 @@ from typing import Any
 
 NOTHING = "\N{EN DASH}"  # what stands where nothing was measured
 
-Row = Mapping[str, Any]
+TableRow = Mapping[str, Any]
 
 
 def short(value: float) -> str:
@@ -95,7 +95,7 @@ def text(value: Any, kind: str) -> str:
 
 @dataclass(frozen=True)
 class Column:
-    """One column. `kind` is text, lines, or a kind of number; `detail` is a second key that is told below this one."""
+    """One column. `kind` is text, lines, or a kind of number; `detail` is a second key, shown below this one."""
 
     key: str
     title: str
@@ -114,6 +114,15 @@ class Column:
         return f"{self.title} ({self.unit})" if self.unit else self.title
 
 
+def columns(kind: str, **titles: str) -> tuple[Column, ...]:
+    """Columns of one kind: titles by key."""
+    return tuple(Column(key, title, kind) for key, title in titles.items())
+
+
+NAMED = (Column("name", "Name"), Column("target", "Target"))
+"""The first columns of most tables: a scenario with its variant, and a target."""
+
+
 @dataclass(frozen=True)
 class Table:
     """Rows of exact values. `group` is the key that parts the rows; `otherwise` says why there are no rows.
@@ -124,7 +133,7 @@ class Table:
     name: str
     title: str
     columns: tuple[Column, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[TableRow, ...]
     otherwise: str
     group: str = ""
     note: str = ""
@@ -139,7 +148,7 @@ class Table:
         return tuple(found)
 
     @property
-    def shown(self) -> tuple[Row, ...]:
+    def shown(self) -> tuple[TableRow, ...]:
         """The rows that people see."""
         return self.rows[: self.most]
 

@@ -1,11 +1,11 @@
 """Scenarios: the tests of five published performance reports, at their scale or scaled down.
 
-`catalogue()` has all of them and `load(name)` one; `docs/reference/lab-scenarios.md` says how they are written.
+`all_scenarios()` returns all of them, `load_scenario(name)` one; docs/reference/lab-scenarios.md has the format.
 """
 
 from heliograph.lab.scenarios.scenario import Scenario, Variant
-from heliograph.lab.scenarios.scenario_catalogue import SOURCES, Source, catalogue, load
-from heliograph.lab.scenarios.scenario_terms import FlowLoad, Measure, PassRule, QueueSetup, Score, Setup
+from heliograph.lab.scenarios.scenario_catalogue import SOURCES, ReportDocument, all_scenarios, load_scenario
+from heliograph.lab.scenarios.scenario_terms import FlowLoad, Measure, PassRule, QueueSetup, ScenarioSetup, Score
 
 __all__ = [
     "SOURCES",
@@ -13,11 +13,11 @@ __all__ = [
     "Measure",
     "PassRule",
     "QueueSetup",
+    "ReportDocument",
     "Scenario",
+    "ScenarioSetup",
     "Score",
-    "Setup",
-    "Source",
     "Variant",
-    "catalogue",
-    "load",
+    "all_scenarios",
+    "load_scenario",
 ]

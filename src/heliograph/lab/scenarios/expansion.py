@@ -8,7 +8,7 @@ from heliograph.lab.errors import InvalidScenario
 from heliograph.lab.load.naming import expand
 from heliograph.lab.load.plan import Group, Plan, group_from
 from heliograph.lab.scenarios.parameters import Lookup, Value, evaluate, is_expression
-from heliograph.lab.scenarios.scenario_terms import FlowLoad, Measure, QueueSetup, Setup
+from heliograph.lab.scenarios.scenario_terms import FlowLoad, Measure, QueueSetup, ScenarioSetup
 
 CLIENTS_OF_A_PROCESS = 20_000
 """More are spread over several processes."""
@@ -37,11 +37,11 @@ def plan_of(
     )
 
 
-def setup_of(written: Mapping[str, Any], lookup: Lookup) -> Setup:
+def setup_of(written: Mapping[str, Any], lookup: Lookup) -> ScenarioSetup:
     """The set-up, with queues that are written once and exist in numbers as queues of their own."""
     values = filled(written, lookup)
     values["queues"] = tuple(queue for one in values.get("queues", ()) for queue in _queues(one))
-    return Setup(**values)
+    return ScenarioSetup(**values)
 
 
 def flow_load(written: Value, lookup: Lookup) -> FlowLoad:

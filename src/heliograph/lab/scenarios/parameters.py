@@ -111,7 +111,7 @@ class Parameter:
         return max(value * scale, min(self.least or 0.0, value))
 
     def told(self, text: Value) -> Value:
-        """What somebody has set it to, of the type that it has."""
+        """The value of a text from the command line, in the type of this parameter."""
         if not isinstance(text, str):
             return text
         if isinstance(self.value, bool):
@@ -165,7 +165,7 @@ class Values:
             return parameter.at_scale(value, self._scale)
         if parameter.name in self._open:
             raise InvalidScenario(
-                f"{' -> '.join([*self._open, parameter.name])}: these parameters are made of each other"
+                f"{' -> '.join([*self._open, parameter.name])}: these parameters depend on each other"
             )
         self._open.append(parameter.name)
         try:

@@ -9,7 +9,7 @@ from heliograph.lab.errors import InvalidScenario
 from heliograph.lab.load.plan import Plan
 from heliograph.lab.scenarios.expansion import flow_load, plan_of, setup_of
 from heliograph.lab.scenarios.parameters import Parameter, Value, Values
-from heliograph.lab.scenarios.scenario_terms import NEEDS, NOT_BUILT, FlowLoad, Measure, PassRule, Score, Setup
+from heliograph.lab.scenarios.scenario_terms import NEEDS, NOT_BUILT, FlowLoad, Measure, PassRule, ScenarioSetup, Score
 
 OF_THE_RUN = {"seconds", "warm_up", "processes"}
 """What can be set of every scenario, besides its own parameters."""
@@ -69,7 +69,9 @@ class Scenario:
         values = self._values(scale, variant, overrides)
         return plan_of(self.written_groups, values.get, self.measure.at_scale(scale), overrides)
 
-    def setup(self, scale: float = 1.0, variant: str = "", overrides: Mapping[str, Value] | None = None) -> Setup:
+    def setup(
+        self, scale: float = 1.0, variant: str = "", overrides: Mapping[str, Value] | None = None
+    ) -> ScenarioSetup:
         """How the system under test has to be configured for that load."""
         return setup_of(self.written_setup or {}, self._values(scale, variant, overrides or {}).get)
 
@@ -79,13 +81,13 @@ class Scenario:
             raise InvalidScenario(f"{self.name} measures clients of a broker, not a message flow")
         return flow_load(self.written_flow, self._values(1.0, variant, overrides or {}).get)
 
-    def missing(self, knows: Collection[str]) -> tuple[str, ...]:
-        """What a system that knows these things lacks for it."""
-        return tuple(need for need in self.needs if need not in knows)
+    def missing(self, capabilities: Collection[str]) -> tuple[str, ...]:
+        """What a system with these capabilities lacks for it."""
+        return tuple(need for need in self.needs if need not in capabilities)
 
-    def refusal(self, target: str, knows: Collection[str]) -> str:
+    def refusal(self, target: str, capabilities: Collection[str]) -> str:
         """Why it cannot be run on that system, in a sentence; empty if it can."""
-        missing = self.missing(knows)
+        missing = self.missing(capabilities)
         if not missing:
             return ""
         lacks = " and ".join(NEEDS[need] for need in missing)

@@ -12,7 +12,7 @@ from heliograph.lab.scenarios.scenario_reader import read_scenario
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ReportDocument:
     """A performance report that scenarios are taken from."""
 
     name: str
@@ -21,11 +21,11 @@ class Source:
 
 
 SOURCES = (
-    Source("messagesight", "IBM MessageSight Appliance v1.0 Performance Benchmarks", "April 2013"),
-    Source("messagesight-ve", "IBM MessageSight Virtual Edition performance benchmarks"),
-    Source("mq-appliance", "IBM MQ Appliance Performance Report, model M2003, version 1.0", "May 2023"),
-    Source("messagesight-bridge", "IBM MessageSight benchmark BRIDGE.SINGLEFWD"),
-    Source(
+    ReportDocument("messagesight", "IBM MessageSight Appliance v1.0 Performance Benchmarks", "April 2013"),
+    ReportDocument("messagesight-ve", "IBM MessageSight Virtual Edition performance benchmarks"),
+    ReportDocument("mq-appliance", "IBM MQ Appliance Performance Report, model M2003, version 1.0", "May 2023"),
+    ReportDocument("messagesight-bridge", "IBM MessageSight benchmark BRIDGE.SINGLEFWD"),
+    ReportDocument(
         "message-broker",
         "WebSphere Business Integration Message Broker for Solaris V5 performance report, version 3.0",
         "September 2004",
@@ -33,7 +33,7 @@ SOURCES = (
 )
 
 
-def catalogue(document: str = "") -> list[Scenario]:
+def all_scenarios(document: str = "") -> list[Scenario]:
     """All scenarios, or those of one document, in the order of the documents."""
     names = [source.name for source in SOURCES]
     if document and document not in names:
@@ -42,7 +42,7 @@ def catalogue(document: str = "") -> list[Scenario]:
 
 
 @cache
-def load(name: str) -> Scenario:
+def load_scenario(name: str) -> Scenario:
     """The scenario of this name; each file is read once, for a report asks for them again and again."""
     for source in SOURCES:
         for file in _files(source):
@@ -62,7 +62,7 @@ def _all() -> tuple[Scenario, ...]:
     return tuple(scenarios)
 
 
-def _files(source: Source) -> list[Traversable]:
+def _files(source: ReportDocument) -> list[Traversable]:
     folder = resources.files("heliograph.lab.scenarios") / source.name
     return [file for file in folder.iterdir() if file.name.endswith(".yaml")]
 

@@ -11,7 +11,7 @@ from heliograph.lab.errors import InvalidScenario
 from heliograph.lab.load.plan import Group
 from heliograph.lab.scenarios.parameters import Parameter, Value, is_expression, names_in
 from heliograph.lab.scenarios.scenario import OF_THE_RUN, Scenario, Variant
-from heliograph.lab.scenarios.scenario_terms import NEEDS, VALUES, Measure, PassRule, Score, Setup
+from heliograph.lab.scenarios.scenario_terms import NEEDS, VALUES, Measure, PassRule, ScenarioSetup, Score
 
 TYPES = ("Throughput", "Latency", "Connection rate", "Data-center efficiency", "Request/responder", "Message flow")
 
@@ -163,7 +163,7 @@ def _check_words(reader: _Reader, value: Mapping[str, Any]) -> None:
     if "search" in value:
         reader.one_of(search.get("parameter"), ("search", "parameter"), value.get("parameters", {}))
     setup = value.get("setup", {})
-    reader.keys(setup, ("setup",), _names(Setup)[0])
+    reader.keys(setup, ("setup",), _names(ScenarioSetup)[0])
     for at, queue in enumerate(setup.get("queues", ())):
         reader.keys(queue, ("setup", "queues", at), _OF_QUEUES, {"name"})
 

@@ -94,7 +94,7 @@ class QueueSetup:
 
 
 @dataclass(frozen=True, slots=True)
-class Setup:
+class ScenarioSetup:
     """How the system under test must be configured; what is None may be as it is."""
 
     queues: tuple[QueueSetup, ...] = ()

@@ -1,4 +1,4 @@
-"""Measures pipelines on Spark: `helio bench spark` (`make bench-spark`)."""
+"""Benchmarks of pipelines on Spark: `helio bench spark` (`make bench-spark`)."""
 
 from typing import TYPE_CHECKING
 

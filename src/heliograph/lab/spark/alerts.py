@@ -12,13 +12,13 @@ from statistics import median
 from typing import Any
 
 from heliograph.lab.errors import MeasurementFailed
-from heliograph.lab.flows.flow_cases import write_folder
+from heliograph.lab.flows.flow_cases import flow_text, write_folder
 from heliograph.lab.load.client_loop import ClientLoop, give_up
 from heliograph.lab.load.mqtt.client import MqttClientGroup
 from heliograph.lab.load.mqtt.connection import MqttConnection
 from heliograph.lab.load.plan import Address, Group, Plan
 from heliograph.lab.spark.site import SparkSite
-from heliograph.lab.spark.spark_rows import Effort, Row, Run, run_of
+from heliograph.lab.spark.spark_rows import SparkEffort, SparkRow, SparkRun, run_of
 from heliograph.mqtt import Packet, PubAck, Publish, encode
 
 RATE = 1000
@@ -33,16 +33,15 @@ _VERSION = 4  # MQTT 3.1.1
 _PATIENCE = 120.0
 """Seconds: the first batch of a query takes a while, and all processes may share two cores with others."""
 FLOW = {
-    "flow.yaml": """\
-flow: alerts
-nodes:
-  in: {type: TopicInput, topic: "telemetry/#", domain: JSON}
-  hot: {type: Filter, esql: hot.esql}
-  out: {type: QueueOutput, queue: UNUSED}
-connections:
-  - in.out -> hot
-  - hot.true -> out
-""",
+    "flow.yaml": flow_text(
+        {
+            "in": 'TopicInput, topic: "telemetry/#", domain: JSON',
+            "hot": "Filter, esql: hot.esql",
+            "out": "QueueOutput, queue: UNUSED",
+        },
+        "in.out -> hot\nhot.true -> out",
+        name="alerts",
+    ),
     "hot.esql": "RETURN Root.JSON.Data.temperature > 30;\n",
 }
 
@@ -133,7 +132,7 @@ def alerts_due(messages: int) -> int:
     return -(-messages // EVERY)
 
 
-def measure(site: SparkSite, effort: Effort) -> Iterator[Row]:
+def measure(site: SparkSite, effort: SparkEffort) -> Iterator[SparkRow]:
     """Percentiles over what was due after the warming up; in the end each alert has come once."""
     folder = write_folder(site.folder / "alerts", FLOW)
     order = {
@@ -151,7 +150,9 @@ def measure(site: SparkSite, effort: Effort) -> Iterator[Row]:
     _check(devices, alarm)
     figures = percentiles([seconds for due, seconds in alarm.took.values() if due >= since])
     name = f"publish -> filter -> alert at {RATE}/s"
-    yield Row(name, len(reading(0, since)), run, figures=figures, steps=steps_of(batches), most={MEDIAN: MOST_MEDIAN})
+    yield SparkRow(
+        name, len(reading(0, since)), run, figures=figures, steps=steps_of(batches), most={MEDIAN: MOST_MEDIAN}
+    )
 
 
 @contextmanager
@@ -173,11 +174,13 @@ def _clients(address: Address) -> Iterator[tuple[ClientLoop, Devices, Alarm]]:
         loop.close()
 
 
-def _publish(site: SparkSite, loop: ClientLoop, devices: Devices, alarm: Alarm, effort: Effort) -> tuple[float, Run]:
+def _publish(
+    site: SparkSite, loop: ClientLoop, devices: Devices, alarm: Alarm, effort: SparkEffort
+) -> tuple[float, SparkRun]:
     """Publish until enough has been measured and all alerts are here; from when on it was measured, and the cost."""
     devices.begin(time.perf_counter() - DEVICES / RATE)
     devices.publish(time.perf_counter())
-    _await(loop, alarm, devices.sent)  # the first batch of a query takes seconds: few messages shall wait for it
+    _await(loop, alarm, devices.sent)  # the first batch of a query takes seconds: few messages should wait for it
     devices.begin(time.perf_counter())
     _publish_until(time.perf_counter() + effort.warm_seconds, loop, devices)
     since, before, sent = time.perf_counter(), site.counters(), devices.sent

@@ -4,25 +4,24 @@ from collections.abc import Iterator
 
 from heliograph.lab.errors import MeasurementFailed
 from heliograph.lab.flows import esql
-from heliograph.lab.flows.flow_cases import write_folder
+from heliograph.lab.flows.flow_cases import flow_text, write_folder
 from heliograph.lab.flows.server_fixture import QueueFixture
 from heliograph.lab.spark.site import CORES, QUEUE, SparkSite
-from heliograph.lab.spark.spark_rows import Effort, Row, Run, best, run_of
+from heliograph.lab.spark.spark_rows import SparkEffort, SparkRow, SparkRun, best, run_of
 from heliograph.lab.spark.streams import PUBLISHERS, await_messages, fill, xml_payload
 
 SIZE = 4096
 OUT = "out/flow"
 FLOW = {
-    "flow.yaml": """\
-flow: simple-compute
-nodes:
-  in: {type: TopicInput, topic: "orders/#", domain: XML}
-  change: {type: Compute, esql: change.esql}
-  out: {type: QueueOutput, queue: UNUSED}
-connections:
-  - in.out -> change
-  - change.out -> out
-""",
+    "flow.yaml": flow_text(
+        {
+            "in": 'TopicInput, topic: "orders/#", domain: XML',
+            "change": "Compute, esql: change.esql",
+            "out": "QueueOutput, queue: UNUSED",
+        },
+        "in.out -> change\nchange.out -> out",
+        name="simple-compute",
+    ),
     "change.esql": esql.SIMPLE,
 }
 
@@ -31,16 +30,6 @@ KINDS = (("JSON", 200, "native"), ("JSON", 2000, "native"), ("XMLNSC", 1000, "xp
 no more than to find the messages that pass."""
 _BELOW = {"JSON": "Data", "XMLNSC": "M"}
 _TITLES = {"native": "filter, JSON, what is dropped by Spark", "xpath": "xpath of Spark, XML, nothing sent on"}
-_FLOW = """\
-flow: filter
-nodes:
-  in: {{type: TopicInput, topic: "made/#", domain: {domain}}}
-  check: {{type: Filter, esql: check.esql}}
-  out: {{type: QueueOutput, queue: OUT}}
-connections:
-  - in.out -> check
-  - check.true -> out
-"""
 _CONDITION = """\
 CREATE FILTER MODULE IsHot
   CREATE FUNCTION Main() RETURNS BOOLEAN
@@ -52,7 +41,7 @@ END MODULE;
 TOPIC = "out/sink"
 
 
-def measure_flow(site: SparkSite, effort: Effort, there: int) -> Iterator[Row]:
+def measure_flow(site: SparkSite, effort: SparkEffort, there: int) -> Iterator[SparkRow]:
     """Once to warm up, then measured; `there` messages are in the stream of outputs already."""
     folder = write_folder(site.folder / "simple-compute", FLOW)
     order = {
@@ -70,33 +59,42 @@ def measure_flow(site: SparkSite, effort: Effort, there: int) -> Iterator[Row]:
         answer, spent = site.ask("flow", order)
         await_messages(site.data, "out", there + done)
     seconds = sum(batch["steps"]["triggerExecution"] for batch in answer["batches"]) / 1e3
-    yield Row("stream -> simple compute, XML -> topic", SIZE, run_of(effort.flow, seconds, spent))
+    yield SparkRow("stream -> simple compute, XML -> topic", SIZE, run_of(effort.flow, seconds, spent))
 
 
-def outputs(effort: Effort) -> int:
+def outputs(effort: SparkEffort) -> int:
     """How many messages it leaves in the stream of outputs."""
     return effort.flow // 2 + effort.flow
 
 
-def measure_filter(site: SparkSite, effort: Effort) -> Iterator[Row]:
+def _filter_flow(domain: str) -> str:
+    nodes = {
+        "in": f'TopicInput, topic: "made/#", domain: {domain}',
+        "check": "Filter, esql: check.esql",
+        "out": "QueueOutput, queue: OUT",
+    }
+    return flow_text(nodes, "in.out -> check\ncheck.true -> out", name="filter")
+
+
+def measure_filter(site: SparkSite, effort: SparkEffort) -> Iterator[SparkRow]:
     """Each kind of messages, both ways in turn."""
     for domain, size, way in KINDS:
-        files = {"flow.yaml": _FLOW.format(domain=domain), "check.esql": _CONDITION.format(below=_BELOW[domain])}
+        files = {"flow.yaml": _filter_flow(domain), "check.esql": _CONDITION.format(below=_BELOW[domain])}
         path = str(site.folder / f"{domain}-{size}")
         order = {"folder": str(write_folder(site.folder / f"filter-{domain}", files)), "path": path}
         site.worker.ask("messages", {"rows": effort.filtered, "size": size, "domain": domain, "path": path})
-        runs: dict[str, list[Run]] = {"python": [], way: []}
+        runs: dict[str, list[SparkRun]] = {"python": [], way: []}
         for number in range(effort.rounds + 1):
             for each, found in runs.items():
                 answer, spent = site.ask("filter", {**order, "way": each})
                 if number:  # the first round was warming up
                     found.append(run_of(effort.filtered, answer["seconds"], spent))
         base = best(runs["python"])
-        yield Row(f"= filter, {domain}, in Python", size, base)
-        yield Row(_TITLES[way], size, best(runs[way]), base)
+        yield SparkRow(f"= filter, {domain}, in Python", size, base)
+        yield SparkRow(_TITLES[way], size, best(runs[way]), base)
 
 
-def measure_sink(site: SparkSite, effort: Effort, there: int) -> Iterator[Row]:
+def measure_sink(site: SparkSite, effort: SparkEffort, there: int) -> Iterator[SparkRow]:
     """Both places and both sizes; `there` messages are in the stream of outputs already."""
     fixture = QueueFixture(site.amqp)
     try:
@@ -110,7 +108,7 @@ def measure_sink(site: SparkSite, effort: Effort, there: int) -> Iterator[Row]:
                     _check(site, fixture, place, rows, there)
                     if number:
                         runs.append(run_of(rows, answer["seconds"], spent))
-                yield Row(f"rows made up -> {place}", size, best(runs))
+                yield SparkRow(f"rows made up -> {place}", size, best(runs))
     finally:
         fixture.close()
 

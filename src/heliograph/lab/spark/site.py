@@ -1,7 +1,6 @@
 """The site of the Spark benchmarks: a server, a process with a Spark session, and the CPU time that a job takes."""
 
 import json
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -12,14 +11,14 @@ from typing import Any
 
 import psutil
 
-from heliograph.common import process_end
 from heliograph.lab.errors import MeasurementFailed
 from heliograph.lab.load.plan import Address
 from heliograph.lab.machine import HOST, work_folder
 from heliograph.lab.probes.broker_meter import before_start
-from heliograph.lab.targets.broker_process import running, source_environment
+from heliograph.lab.targets.broker_process import running_broker
 from heliograph.lab.targets.heliograph_server import Heliograph
-from heliograph.lab.targets.target import Setup
+from heliograph.lab.targets.target import TargetSetup
+from heliograph.lab.worker_process import WorkerProcess
 
 STREAMS = ("small", "large", "mixed", "orders", "telemetry", "out")
 """Each keeps the topics below its name."""
@@ -63,7 +62,7 @@ MASTER = f"local[{CORES}]"
 
 
 class SparkServer(Heliograph):
-    """One that stores on the disk before it acknowledges, as it does unless told otherwise."""
+    """One with its default durability: it stores on the disk before it acknowledges."""
 
     def __init__(self, write: Callable[[Path], None] | None = None) -> None:
         """`write` writes what is to be in the log when the server starts."""
@@ -71,7 +70,7 @@ class SparkServer(Heliograph):
         self.amqp_port = 0
         self.http_port = 0
 
-    def command(self, setup: Setup) -> list[str]:
+    def command(self, setup: TargetSetup) -> list[str]:
         """With its configuration, which is written here."""
         self.amqp_port, self.http_port = setup.spare_ports[:2]
         if self._write is not None:
@@ -95,51 +94,23 @@ class SparkServer(Heliograph):
 
 
 class SparkWorker:
-    """A process that does one job at a time for us."""
+    """A process with a Spark session, which runs one job at a time."""
 
     def __init__(self, log: Path, master: str, *, quick: bool = False) -> None:
-        self._log = log
-        with log.open("ab") as file:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "heliograph.pipeline.bench_worker", master, *(["--quick"] if quick else [])],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=file,
-                env=source_environment(),
-                text=True,
-            )
-
-    @property
-    def pid(self) -> int:
-        """Of the process; Java and Python's workers are below it."""
-        return self._process.pid
+        options = ["--quick"] if quick else []
+        self._process = WorkerProcess("heliograph.pipeline.bench_worker", master, *options, log=log, patience=_PATIENCE)
+        self.pid = self._process.pid  # Java and Python's workers are below it
+        self.close = self._process.close
 
     def ask(self, do: str, order: Mapping[str, object] | None = None) -> dict[str, Any]:
-        """Have a job done; a Problem if it fails."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        try:
-            self._process.stdin.write(json.dumps({"do": do, **(order or {})}) + "\n")
-            self._process.stdin.flush()
-            line = self._process.stdout.readline()
-        except OSError:
-            line = ""
+        """Have a job done; MeasurementFailed if it fails."""
+        line = self._process.answer() if self._process.tell(json.dumps({"do": do, **(order or {})})) else ""
         if not line:
-            raise MeasurementFailed(
-                f"Spark's process has ended: {self._log.read_text(errors='replace').strip()[-800:]}"
-            )
+            raise MeasurementFailed(f"Spark's process has ended: {self._process.last_words(800)}")
         answer: dict[str, Any] = json.loads(line)
         if "error" in answer:
             raise MeasurementFailed(f"Spark, {do}: {answer['error']}")
         return answer
-
-    def close(self) -> None:
-        """End it."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.close()
-        process_end.end_process(self._process, _PATIENCE, ask=False)
-        self._process.stdout.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +121,7 @@ class Spent:
     spark: float
     server: float
     others: float
-    """Cores that somebody else's work took meanwhile."""
+    """Cores that other processes used meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +196,7 @@ def spark_site(*, quick: bool = False, write: Callable[[Path], None] | None = No
     target = SparkServer(write)
     with (
         tempfile.TemporaryDirectory(prefix="helio-spark-", dir=work_folder(), ignore_cleanup_errors=True) as name,
-        running(target, None) as broker,
+        running_broker(target, None) as broker,
     ):
         folder = Path(name)
         worker = SparkWorker(folder / "spark.log", MASTER, quick=quick)

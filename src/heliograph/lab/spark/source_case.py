@@ -10,7 +10,7 @@ from pathlib import Path
 
 from heliograph.lab.errors import MeasurementFailed
 from heliograph.lab.spark.site import CORES, SparkSite
-from heliograph.lab.spark.spark_rows import Effort, Row, Run, middle, run_of
+from heliograph.lab.spark.spark_rows import SparkEffort, SparkRow, SparkRun, middle, run_of
 from heliograph.lab.spark.streams import (
     CYCLE_BYTES,
     MIXED_TOPICS,
@@ -36,7 +36,7 @@ Place = Mapping[str, object]
 """A format and its options."""
 
 
-def bytes_alone(data: Path, size: int, count: int) -> Run:
+def bytes_alone(data: Path, size: int, count: int) -> SparkRun:
     """Send as many bytes as so many messages of a size have, out of the log in this directory."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         receiver = os.fork()
@@ -50,8 +50,8 @@ def bytes_alone(data: Path, size: int, count: int) -> Run:
         _, status, used = os.wait4(receiver, 0)
     seconds = time.perf_counter() - started
     if status:
-        raise RuntimeError("the bytes that were sent did not all come")
-    return Run(count, seconds, (used.ru_utime + used.ru_stime) / count * 1e6, sent / count * 1e6, 0.0)
+        raise RuntimeError("not all bytes that were sent arrived")
+    return SparkRun(count, seconds, (used.ru_utime + used.ru_stime) / count * 1e6, sent / count * 1e6, 0.0)
 
 
 def _send(sock: socket.socket, data: Path, left: int) -> None:
@@ -76,7 +76,7 @@ def _receive(address: tuple[str, int], left: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class StreamLoad:
     """Messages of one kind in a stream."""
 
     stream: str
@@ -99,26 +99,26 @@ class Load:
         return text_payload(self.size)
 
 
-def loads(effort: Effort) -> list[Load]:
+def loads(effort: SparkEffort) -> list[StreamLoad]:
     """What is read."""
     return [
-        Load("small", 100, effort.small, _topics("small", PUBLISHERS), MOST_TIMES),
-        Load("large", 4096, effort.large, _topics("large", PUBLISHERS), MOST_TIMES),
-        Load("mixed", 100, effort.small // 2, _topics("mixed", MIXED_TOPICS), MOST_TIMES_MIXED),
+        StreamLoad("small", 100, effort.small, _topics("small", PUBLISHERS), MOST_TIMES),
+        StreamLoad("large", 4096, effort.large, _topics("large", PUBLISHERS), MOST_TIMES),
+        StreamLoad("mixed", 100, effort.small // 2, _topics("mixed", MIXED_TOPICS), MOST_TIMES_MIXED),
         *written(effort),
     ]
 
 
-def written(effort: Effort) -> list[Load]:
+def written(effort: SparkEffort) -> list[StreamLoad]:
     """Those of them that are in the log when the server starts."""
     return [
-        Load(name, 100, effort.small // 2, _topics(name, MIXED_TOPICS), goals, in_record)
+        StreamLoad(name, 100, effort.small // 2, _topics(name, MIXED_TOPICS), goals, in_record)
         for in_record, goals in zip(RECORDS, ({}, {}, MOST_TIMES_MIXED), strict=True)
         for name in (f"written-{in_record}",)
     ]
 
 
-def write(data: Path, effort: Effort) -> None:
+def write(data: Path, effort: SparkEffort) -> None:
     """Write them."""
     for load in written(effort):
         payloads = [*map(load.payload, range(min(load.count, CYCLE_BYTES // load.size)))]
@@ -129,7 +129,7 @@ def _topics(stream: str, number: int) -> list[str]:
     return [f"{stream}/{topic:03}" for topic in range(number)]
 
 
-def measure(site: SparkSite, effort: Effort) -> Iterator[Row]:
+def measure(site: SparkSite, effort: SparkEffort) -> Iterator[SparkRow]:
     """All loads, one after the other."""
     for load in loads(effort):
         if not load.in_record:
@@ -143,33 +143,35 @@ def measure(site: SparkSite, effort: Effort) -> Iterator[Row]:
         shutil.rmtree(site.folder / "same-rows")
 
 
-def _to_nowhere(site: SparkSite, load: Load, rounds: int, same: Place) -> Iterator[Row]:
+def _to_nowhere(site: SparkSite, load: StreamLoad, rounds: int, same: Place) -> Iterator[SparkRow]:
     options = {"rows": load.count, "size": load.size, "tasks": CORES}
     contenders: dict[str, Place] = {
         _BASE: {"format": "made-up", "options": {name: str(value) for name, value in options.items()}},
         _FILES: same,
         **{access: site.stream(load.stream, access) for access in ACCESSES},
     }
-    runs: dict[str, list[Run]] = {name: [] for name in contenders}
+    runs: dict[str, list[SparkRun]] = {name: [] for name in contenders}
     for number in range(rounds + 1):
         for name, source in contenders.items():
             answer, spent = site.ask("copy", {"from": source, "to": {"format": "noop"}})
             if number:  # the first round was warming up
                 runs[name].append(run_of(load.count, answer["seconds"], spent))
     base = middle(runs[_BASE])
-    yield Row("= rows made up -> noop", load.size, base)
-    yield Row("Parquet -> noop", load.size, middle(runs[_FILES]), base)
-    yield Row("the bytes alone through a socket", load.size, bytes_alone(site.data, load.size, load.count), base)
+    yield SparkRow("= rows made up -> noop", load.size, base)
+    yield SparkRow("Parquet -> noop", load.size, middle(runs[_FILES]), base)
+    yield SparkRow("the bytes alone through a socket", load.size, bytes_alone(site.data, load.size, load.count), base)
     for access in ACCESSES:
-        yield Row(f"{load.title} by {access} -> noop", load.size, middle(runs[access]), base, load.goals.get(access))
+        yield SparkRow(
+            f"{load.title} by {access} -> noop", load.size, middle(runs[access]), base, load.goals.get(access)
+        )
 
 
-def _to_parquet(site: SparkSite, load: Load, rounds: int, same: Place) -> Iterator[Row]:
+def _to_parquet(site: SparkSite, load: StreamLoad, rounds: int, same: Place) -> Iterator[SparkRow]:
     contenders: dict[str, Place] = {
         _BASE: same,
         **{access: site.stream(load.stream, access) for access in ACCESSES},
     }
-    runs: dict[str, list[Run]] = {name: [] for name in contenders}
+    runs: dict[str, list[SparkRun]] = {name: [] for name in contenders}
     for number in range(rounds):
         for name, source in contenders.items():
             written = site.folder / "written"
@@ -179,16 +181,16 @@ def _to_parquet(site: SparkSite, load: Load, rounds: int, same: Place) -> Iterat
                 _check(site, _parquet(str(written)), load)
             shutil.rmtree(written)
     base = middle(runs[_BASE])
-    yield Row("= Parquet -> Parquet", load.size, base)
+    yield SparkRow("= Parquet -> Parquet", load.size, base)
     for access in ACCESSES:
-        yield Row(f"{load.title} by {access} -> Parquet", load.size, middle(runs[access]), base)
+        yield SparkRow(f"{load.title} by {access} -> Parquet", load.size, middle(runs[access]), base)
 
 
 def _parquet(path: str) -> Place:
     return {"format": "parquet", "options": {"path": path}}
 
 
-def _check(site: SparkSite, place: Place, load: Load) -> None:
+def _check(site: SparkSite, place: Place, load: StreamLoad) -> None:
     """Each message is there, once and whole."""
     found = site.worker.ask("count", {"from": place})
     expected = {"rows": load.count, "different": load.count, "bytes": load.count * load.size}

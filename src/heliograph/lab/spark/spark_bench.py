@@ -13,8 +13,8 @@ from heliograph.lab.errors import BrokerGone
 from heliograph.lab.machine import Cores, describe, describe_disk, disk_line, on_cores
 from heliograph.lab.spark import alerts, job_cases, source_case
 from heliograph.lab.spark.site import CORES, SparkSite, spark_site
-from heliograph.lab.spark.spark_rows import FULL, QUICK, Effort, Row, shortfalls
-from heliograph.lab.text_table import TextTable, figure, noise
+from heliograph.lab.spark.spark_rows import FULL, QUICK, SparkEffort, SparkRow, shortfalls
+from heliograph.lab.text_table import TextTable, figure, goals_text, noise
 
 TABLE = TextTable(
     (
@@ -47,7 +47,7 @@ def header() -> str:
     return TABLE.header()
 
 
-def line(row: Row) -> str:
+def line(row: SparkRow) -> str:
     """A row as text."""
     run = row.run
     return TABLE.line(
@@ -64,13 +64,13 @@ def line(row: Row) -> str:
     )
 
 
-def steps(row: Row) -> str:
+def steps(row: SparkRow) -> str:
     """The steps of a micro-batch as text."""
     shown = ", ".join(f"{name} {figure(number)}" for name, number in row.steps.items())
     return f"    a micro-batch (medians, ms): {shown}"
 
 
-def _remarks(row: Row) -> str:
+def _remarks(row: SparkRow) -> str:
     if row.error:
         return f"failed: {row.error.splitlines()[0]}"
     words = [f"{name} {figure(number)}" for name, number in row.figures.items()]
@@ -90,7 +90,7 @@ def versions(described: Mapping[str, object]) -> str:
     )
 
 
-def as_data(row: Row) -> dict[str, object]:
+def as_data(row: SparkRow) -> dict[str, object]:
     """A row for JSON."""
     return {
         **asdict(row),
@@ -104,15 +104,15 @@ def _times(number: float | None) -> str:
     return "" if number is None else f"{number:.2f}x"
 
 
-def written_before(effort: Effort, chosen: Sequence[str] = CASES) -> Callable[[Path], None] | None:
+def written_before(effort: SparkEffort, chosen: Sequence[str] = CASES) -> Callable[[Path], None] | None:
     """What these cases want to be in the log when the server starts."""
     return partial(source_case.write, effort=effort) if "source" in chosen else None
 
 
-def measure(site: SparkSite, effort: Effort, chosen: Sequence[str] = CASES) -> Iterator[Row]:
+def measure(site: SparkSite, effort: SparkEffort, chosen: Sequence[str] = CASES) -> Iterator[SparkRow]:
     """The rows of these cases. A case that fails is a row with an error, and the next one is measured."""
     flow_outputs = job_cases.outputs(effort) if "flow" in chosen else 0
-    known: dict[str, Callable[[], Iterator[Row]]] = {
+    known: dict[str, Callable[[], Iterator[SparkRow]]] = {
         "source": lambda: source_case.measure(site, effort),
         "flow": lambda: job_cases.measure_flow(site, effort, 0),
         "native": lambda: job_cases.measure_filter(site, effort),
@@ -124,12 +124,12 @@ def measure(site: SparkSite, effort: Effort, chosen: Sequence[str] = CASES) -> I
             try:
                 yield from known[name]()
             except (Problem, BrokerGone) as problem:
-                yield Row(name, 0, error=str(problem))
+                yield SparkRow(name, 0, error=str(problem))
 
 
 def measure_pipelines(names: Sequence[str], results: Path | None, *, quick: bool) -> int:
     """Measure these cases, or all; 1 if one failed."""
-    started, rows = time.monotonic(), list[Row]()
+    started, rows = time.monotonic(), list[SparkRow]()
     effort, cases = QUICK if quick else FULL, names or CASES
     with on_cores(CORES), spark_site(write=written_before(effort, cases)) as site:
         machine, disk, spark = describe(Cores()), describe_disk(), site.worker.ask("describe")
@@ -143,9 +143,7 @@ def measure_pipelines(names: Sequence[str], results: Path | None, *, quick: bool
                 print(steps(row), flush=True)
     print(f"\n{LEGEND}\n{time.monotonic() - started:.0f} s in all.")
     short = shortfalls(rows)
-    print("\nFalls short:" if short else "\nAll goals are met.")
-    for text in short:
-        print(f"- {text}")
+    print(goals_text(short))
     if results is not None:
         found = {"rows": [as_data(row) for row in rows], "falls_short": short}
         results.write_text(json.dumps({"machine": machine, "disk": disk, "spark": spark, **found}, indent=1), "utf-8")

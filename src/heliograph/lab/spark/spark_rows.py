@@ -7,7 +7,7 @@ from heliograph.lab.spark.site import Spent
 
 
 @dataclass(frozen=True, slots=True)
-class Effort:
+class SparkEffort:
     """How much to measure."""
 
     small: int
@@ -24,12 +24,12 @@ class Effort:
     alert_seconds: float
 
 
-FULL = Effort(2_000_000, 200_000, 20_000, 100_000, 200_000, 40_000, rounds=5, warm_seconds=8.0, alert_seconds=20.0)
-QUICK = Effort(300_000, 30_000, 6_000, 30_000, 60_000, 12_000, rounds=2, warm_seconds=5.0, alert_seconds=8.0)
+FULL = SparkEffort(2_000_000, 200_000, 20_000, 100_000, 200_000, 40_000, rounds=5, warm_seconds=8.0, alert_seconds=20.0)
+QUICK = SparkEffort(300_000, 30_000, 6_000, 30_000, 60_000, 12_000, rounds=2, warm_seconds=5.0, alert_seconds=8.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class SparkRun:
     """One job."""
 
     rows: int
@@ -50,29 +50,29 @@ class Run:
         return self.spark_us + self.server_us
 
 
-def run_of(rows: int, seconds: float, spent: Spent) -> Run:
+def run_of(rows: int, seconds: float, spent: Spent) -> SparkRun:
     """What a job of so many rows has taken."""
-    return Run(rows, seconds, spent.spark / rows * 1e6, spent.server / rows * 1e6, spent.others)
+    return SparkRun(rows, seconds, spent.spark / rows * 1e6, spent.server / rows * 1e6, spent.others)
 
 
-def best(runs: Sequence[Run]) -> Run:
+def best(runs: Sequence[SparkRun]) -> SparkRun:
     """The quickest one: what slows a run down comes from elsewhere."""
     return min(runs, key=lambda run: run.seconds)
 
 
-def middle(runs: Sequence[Run]) -> Run:
-    """One that half of the others were quicker than: where contenders take turns, all meet the same weather."""
+def middle(runs: Sequence[SparkRun]) -> SparkRun:
+    """The median run by time: runs are interleaved, so disturbances meet all of them."""
     return sorted(runs, key=lambda run: run.seconds)[len(runs) // 2]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class SparkRow:
     """One line of the report."""
 
     name: str
     size: int
-    run: Run | None = None
-    beside: Run | None = None
+    run: SparkRun | None = None
+    beside: SparkRun | None = None
     """What it is compared with, measured in the same minute; None for what others are compared with, too."""
     most_times: float | None = None
     """How many times as long as that it may take."""
@@ -97,7 +97,7 @@ class Row:
         return self.run.cpu_us / self.beside.cpu_us
 
 
-def shortfalls(rows: Sequence[Row]) -> list[str]:
+def shortfalls(rows: Sequence[SparkRow]) -> list[str]:
     """Where a goal is missed, and what failed."""
     found = []
     for row in rows:

@@ -26,7 +26,7 @@ from heliograph.mqtt import Publish, encode
 PUBLISHERS = 4
 MIXED_TOPICS = 100
 CYCLE_BYTES = 8 << 20
-"""More than Parquet keeps in a dictionary: payloads that come again soon would flatter it."""
+"""More than Parquet keeps in a dictionary: payloads that repeat soon would make it look better than it is."""
 _WINDOW_BYTES = 4 << 20
 _PATIENCE = 60.0
 _VERSION = 4  # MQTT 3.1.1
@@ -70,7 +70,7 @@ def fill(address: Address, topics: Sequence[str], count: int, payload: Payload) 
         loop.connect(clients)
         _pump(loop, list(zip(clients.publishers, shares, strict=True)))
         if clients.meter.errors:
-            raise MeasurementFailed(f"the server sent {clients.meter.errors} packets that have no place in the load")
+            raise MeasurementFailed(f"the server sent {clients.meter.errors} unexpected packets")
     finally:
         loop.close()
 
@@ -92,7 +92,7 @@ def _pump(loop: ClientLoop, publishers: Sequence[tuple[RepeatingPublisher, int]]
         if done > settled:
             settled, give_up_at = done, time.monotonic() + _PATIENCE
         elif time.monotonic() > give_up_at:
-            raise MeasurementFailed(f"the server acknowledged {settled} messages, then no more")
+            raise MeasurementFailed(f"the server acknowledged {settled} messages, then stalled")
 
 
 def await_messages(data: Path, stream: str, count: int) -> None:
@@ -104,7 +104,7 @@ def await_messages(data: Path, stream: str, count: int) -> None:
                 raise MeasurementFailed(f"stream {stream} has {there} messages, expected {count}")
             time.sleep(0.05)
     if there > count:
-        raise MeasurementFailed(f"stream {stream} has {there} messages, expected {count}: some are there twice")
+        raise MeasurementFailed(f"stream {stream} has {there} messages, expected {count}: there are duplicates")
 
 
 def write_stream(
@@ -112,7 +112,7 @@ def write_stream(
 ) -> None:
     """Write so many messages, to these topics in turn, shared out between two partitions as a server does it.
 
-    Records of the partitions alternate, as those of a server's turns do. Payloads come again and again.
+    Records of the partitions alternate, as those of a server's turns do. Payloads repeat.
     """
     ledger = MessageLog(
         directory, lambda _fact: None, lambda _record, _receivers: None, options=LogOptions(force=False)

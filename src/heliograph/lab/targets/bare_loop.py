@@ -11,7 +11,7 @@ import sys
 
 from heliograph import __version__
 from heliograph.lab.machine import HOST
-from heliograph.lab.targets.target import Setup, Target
+from heliograph.lab.targets.target import Target, TargetSetup
 
 _CONNECT, _SUBSCRIBE = 0x10, 0x82
 _CONNACK = b"\x20\x02\x00\x00"
@@ -21,13 +21,13 @@ class BareLoop(Target):
     """No broker, but what one Python process must do at the least; for cases with one packet per read."""
 
     name = "bare-loop"
-    on_request = True
+    only_if_named = True
 
     def version(self) -> str | None:
         """Epoll is what it needs."""
         return __version__ if hasattr(select, "epoll") else None
 
-    def command(self, setup: Setup) -> list[str]:
+    def command(self, setup: TargetSetup) -> list[str]:
         """It has no configuration."""
         return [sys.executable, "-m", "heliograph.lab.targets.bare_loop", str(setup.port)]
 

@@ -1,6 +1,5 @@
 """A broker process for one measurement: fresh, on free ports, on a core of its own where there are two."""
 
-import os
 import random
 import signal
 import socket
@@ -14,17 +13,17 @@ from pathlib import Path
 
 import psutil
 
-import heliograph
 from heliograph.common import process_end
 from heliograph.lab.errors import BrokerGone
 from heliograph.lab.load.client_loop import ClientLoop, give_up
 from heliograph.lab.load.plan import Address, Group, Plan
 from heliograph.lab.load.protocols import client_groups
 from heliograph.lab.machine import HOST, on_core, work_folder
-from heliograph.lab.probes.broker_meter import Meter, Reading, before_start
+from heliograph.lab.probes.broker_meter import BrokerMeter, MeterReading, before_start
 from heliograph.lab.probes.process_probe import descendants
-from heliograph.lab.targets.requirements import Demand, Door, Layout, Way
-from heliograph.lab.targets.target import Listener, Setup, Statistics, Target, make_certificate
+from heliograph.lab.targets.requirements import Door, Layout, ListenerType, Requirements
+from heliograph.lab.targets.target import Listener, Statistics, Target, TargetSetup, make_certificate
+from heliograph.lab.worker_process import source_environment
 
 START_SECONDS = 120.0  # a broker may have a million messages to recover before it listens
 STOP_SECONDS = 5.0
@@ -41,14 +40,14 @@ _PORTS = (10_000, 32_000)
 class Restart:
     """A broker that has been ended and started again with the same data."""
 
-    spent: Reading  # from the start of the new process until it has accepted a client
-    meter: Meter  # of the new process
+    spent: MeterReading  # from the start of the new process until it has accepted a client
+    meter: BrokerMeter  # of the new process
 
 
 class Broker:
     """A broker with a directory and a port of its own, which can be ended and started again."""
 
-    def __init__(self, target: Target, setup: Setup, core: int | None) -> None:
+    def __init__(self, target: Target, setup: TargetSetup, core: int | None) -> None:
         self.setup = setup
         self.data = setup.data
         self.doors = target.doors(setup)
@@ -67,9 +66,9 @@ class Broker:
         return self._process.pid
 
     @property
-    def meter(self) -> Meter:
+    def meter(self) -> BrokerMeter:
         """For the process that runs now."""
-        return Meter(self.pid)
+        return BrokerMeter(self.pid)
 
     def pids(self) -> list[int]:
         """Of all its processes that run now."""
@@ -81,7 +80,7 @@ class Broker:
 
     def restart(self) -> Restart:
         """End it in the way that its kind calls for, start it again, and see how long that takes."""
-        self._end(self._target.last_signal, SAVE_SECONDS)
+        self._end(self._target.crash_signal, SAVE_SECONDS)
         before = before_start()
         self._process = self._start()
         # The kernel may take a connection early; an answer comes from a broker that is ready.
@@ -146,7 +145,7 @@ class Broker:
             while not _listens(port):
                 if process.poll() is not None:
                     last = self._log.read_text(errors="replace").strip().rpartition("\n")[2]
-                    raise BrokerGone(f"it ended with status {process.returncode}, saying: {last}")
+                    raise BrokerGone(f"it ended with status {process.returncode}; its last line: {last}")
                 if time.monotonic() > end:
                     raise BrokerGone(f"nothing listened on port {port} within {START_SECONDS:.0f} s")
                 time.sleep(0.01)
@@ -161,7 +160,7 @@ def _listens(port: int) -> bool:
 
 
 @contextmanager
-def running(
+def running_broker(
     target: Target,
     core: int | None,
     *,
@@ -171,21 +170,21 @@ def running(
     layout: Layout | None = None,
 ) -> Iterator[Broker]:
     """Start this broker with one listener and an empty data folder, and stop it afterwards."""
-    way = Way("amqp" if amqp else "mqtt", "tls" if tls else "tcp")
-    wanted = Demand((way,), durable, layout or Layout())
-    with serving(target, core, wanted) as broker:
+    way = ListenerType("amqp" if amqp else "mqtt", "tls" if tls else "tcp")
+    wanted = Requirements((way,), durable, layout or Layout())
+    with serving_broker(target, core, wanted) as broker:
         yield broker
 
 
 @contextmanager
-def serving(target: Target, core: int | None, wanted: Demand, *, pages: bool = False) -> Iterator[Broker]:
+def serving_broker(target: Target, core: int | None, wanted: Requirements, *, pages: bool = False) -> Iterator[Broker]:
     """Start this broker with an empty data folder, and stop it afterwards; with `pages` it can tell its statistics."""
     with tempfile.TemporaryDirectory(prefix="helio-bench-", dir=work_folder()) as name:
         directory = Path(name)
         ways, managers = wanted.ways, wanted.layout.managers
         page, *ports = _free_ports(1 + len(ways) + managers + 2)
         listeners = tuple(Listener(port, *way) for port, way in zip(ports, ways, strict=False))
-        setup = Setup(
+        setup = TargetSetup(
             directory,
             listeners,
             make_certificate(directory) if any(one.encrypted for one in listeners) else None,
@@ -204,16 +203,10 @@ def serving(target: Target, core: int | None, wanted: Demand, *, pages: bool = F
             broker.stop()
 
 
-def source_environment() -> dict[str, str]:
-    """Ours must be the code that measures, not another copy that is installed: a relative PYTHONPATH would not do."""
-    paths = [str(Path(heliograph.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
-    return os.environ | {"PYTHONPATH": os.pathsep.join(path for path in paths if path)}
-
-
 def _free_ports(count: int) -> list[int]:
-    """Different ones that nobody listens on, and that the kernel gives to nobody who lets it choose.
+    """Different free ports, outside the range that the kernel chooses from.
 
-    A port that the kernel chose may be somebody else's by the time the broker listens on it.
+    A port that the kernel has chosen may be taken by another process before the broker listens on it.
     """
     with ExitStack() as stack:
         found: list[int] = []

@@ -1,4 +1,4 @@
-"""A system that somebody else has started, here or elsewhere: the lab neither configures nor stops it."""
+"""A system that is running already, here or elsewhere: the lab neither configures nor stops it."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -6,16 +6,16 @@ from urllib.parse import unquote, urlsplit
 
 from heliograph.lab.errors import InvalidTarget
 from heliograph.lab.load.plan import Address
-from heliograph.lab.targets.requirements import Demand, Way
-from heliograph.lab.targets.system_under_test import Kind, System
+from heliograph.lab.targets.requirements import ListenerType, Requirements
+from heliograph.lab.targets.system_under_test import RunningSystem, SystemKind
 
 _SCHEMES = {
-    "mqtt": (Way("mqtt", "tcp"), 1883),
-    "mqtts": (Way("mqtt", "tls"), 8883),
-    "ws": (Way("mqtt", "ws"), 8083),
-    "wss": (Way("mqtt", "wss"), 8084),
-    "amqp": (Way("amqp", "tcp"), 5672),
-    "amqps": (Way("amqp", "tls"), 5671),
+    "mqtt": (ListenerType("mqtt", "tcp"), 1883),
+    "mqtts": (ListenerType("mqtt", "tls"), 8883),
+    "ws": (ListenerType("mqtt", "ws"), 8083),
+    "wss": (ListenerType("mqtt", "wss"), 8084),
+    "amqp": (ListenerType("amqp", "tcp"), 5672),
+    "amqps": (ListenerType("amqp", "tls"), 5671),
 }
 _KNOWS = {
     "mqtt": {"mqtt", "mqtt31", "mqtt5", "qos2", "shared"},
@@ -23,23 +23,23 @@ _KNOWS = {
 }
 
 
-class External(Kind):
+class ExternalSystem(SystemKind):
     """Any broker that can be reached by these URLs, one for each way in; what it cannot do shows under load."""
 
     name = "external"
-    remedy = ""
+    install_hint = ""
 
     def __init__(self, urls: Sequence[str], ca_file: str | None = None, *, verify: bool = True) -> None:
         """As `mqtt://user:password@host:1883`; also mqtts, ws, wss, amqp and amqps."""
         if not urls:
-            raise InvalidTarget("the target 'external' needs to be told where it is: --url mqtt://HOST:PORT")
-        self._addresses: dict[Way, Address] = {}
+            raise InvalidTarget("the target 'external' needs an address: --url mqtt://HOST:PORT")
+        self._addresses: dict[ListenerType, Address] = {}
         self._user = self._password = ""
         for url in urls:
             self._add(url, ca_file, verify)
-        self.knows = frozenset({"durable"}.union(*(_KNOWS[way.protocol] | _by(way) for way in self._addresses)))
-        if {Way("mqtt", "tcp"), Way("mqtt", "tls")} <= self._addresses.keys():
-            self.knows |= {"mqtt-tcp-and-tls"}
+        self.capabilities = frozenset({"durable"}.union(*(_KNOWS[way.protocol] | _by(way) for way in self._addresses)))
+        if {ListenerType("mqtt", "tcp"), ListenerType("mqtt", "tls")} <= self._addresses.keys():
+            self.capabilities |= {"mqtt-tcp-and-tls"}
 
     def _add(self, url: str, ca_file: str | None, verify: bool) -> None:
         try:
@@ -55,11 +55,11 @@ class External(Kind):
         self._password = unquote(parts.password or "") or self._password
 
     def version(self) -> str | None:
-        """Nobody told us."""
+        """Not known for a system that the lab has not started."""
         return "unknown"
 
     @contextmanager
-    def running(self, wanted: Demand, cores: frozenset[int] | None) -> Iterator[System]:
+    def running(self, wanted: Requirements, cores: frozenset[int] | None) -> Iterator[RunningSystem]:
         """It runs already, with the queues that it has."""
         found = {}
         for way in wanted.ways:
@@ -70,9 +70,9 @@ class External(Kind):
             found[way.door] = self._addresses[way]
         found["main"] = next(iter(found.values()))
         where = {door: f"{address.host}:{address.port}" for door, address in found.items()}
-        yield System(found, configuration=where, user=self._user, password=self._password)
+        yield RunningSystem(found, configuration=where, user=self._user, password=self._password)
 
 
-def _by(way: Way) -> set[str]:
+def _by(way: ListenerType) -> set[str]:
     found = {"tls"} if way.transport in {"tls", "wss"} else set()
     return found | ({"websocket"} if way.transport in {"ws", "wss"} else set())

@@ -10,7 +10,7 @@ from heliograph import __version__
 from heliograph.lab.load.plan import Address
 from heliograph.lab.machine import HOST
 from heliograph.lab.targets.requirements import Door, Layout
-from heliograph.lab.targets.target import Figure, Listener, Setup, Statistics, Target
+from heliograph.lab.targets.target import Listener, Statistic, Statistics, Target, TargetSetup
 
 _PATIENCE = 2.0  # seconds: a server that is busy for longer has no figures for this moment
 _SUBSCRIPTIONS = 20  # the fullest ones are enough, whatever their number
@@ -27,7 +27,7 @@ class HeliographStatistics:
     def __init__(self, port: int, host: str = HOST) -> None:
         self._connection = HTTPConnection(host, port, timeout=_PATIENCE)
 
-    def read(self) -> list[Figure]:
+    def read(self) -> list[Statistic]:
         """The figures now."""
         try:
             stats, subscriptions = self._page("/stats"), self._page("/subscriptions")
@@ -41,11 +41,11 @@ class HeliographStatistics:
         return json.loads(self._connection.getresponse().read())
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         self._connection.close()
 
 
-def _of_server(stats: dict[str, Any]) -> Iterator[Figure]:
+def _of_server(stats: dict[str, Any]) -> Iterator[Statistic]:
     clients, messages, buffers = stats["clients"], stats["messages"], stats["buffers"]
     dropped = messages["discarded"] + messages["rejected"] + messages["expired"]
     for metric, value in {
@@ -58,29 +58,29 @@ def _of_server(stats: dict[str, Any]) -> Iterator[Figure]:
         "buffered_bytes": buffers["bytes"],
         "unsafe_bytes": stats["storage"]["unsafe_bytes"],
     }.items():
-        yield Figure("server", "statistics", metric, value)
+        yield Statistic("server", "statistics", metric, value)
 
 
-def _of_queues(named: list[dict[str, Any]]) -> Iterator[Figure]:
+def _of_queues(named: list[dict[str, Any]]) -> Iterator[Statistic]:
     for queue in named:
         for metric in ("depth", "high_water"):
             if metric in queue:
-                yield Figure("queue", queue["name"], metric, queue[metric])
+                yield Statistic("queue", queue["name"], metric, queue[metric])
 
 
-def _of_subscriptions(found: list[dict[str, Any]]) -> Iterator[Figure]:
+def _of_subscriptions(found: list[dict[str, Any]]) -> Iterator[Statistic]:
     for one in found[:_SUBSCRIPTIONS]:
         name = f"{one.get('client', one.get('group', ''))} {one['filter']}"
-        yield Figure("queue", name, "depth", one["buffered"])
-        yield Figure("queue", name, "high_water", one["high_water"])
-        yield Figure("queue", name, "discarded", one["discarded"] + one["rejected"])
+        yield Statistic("queue", name, "depth", one["buffered"])
+        yield Statistic("queue", name, "high_water", one["high_water"])
+        yield Statistic("queue", name, "discarded", one["discarded"] + one["rejected"])
 
 
 class Heliograph(Target):
     """Ours, which acknowledges what it stores when that has been forced to the disk."""
 
     name = "heliograph"
-    knows = frozenset(
+    capabilities = frozenset(
         {
             "mqtt",
             "mqtt31",
@@ -107,7 +107,7 @@ class Heliograph(Target):
         """The version of this package."""
         return __version__
 
-    def command(self, setup: Setup) -> list[str]:
+    def command(self, setup: TargetSetup) -> list[str]:
         """Limits out of the way of ten thousand connections, and no line in the log for each, as for the peers."""
         config = setup.directory / "heliograph.toml"
         config.write_text(
@@ -136,7 +136,7 @@ queues = 30000
         )
         return [sys.executable, "-m", "heliograph.cli.main", "serve", "--config", str(config)]
 
-    def doors(self, setup: Setup) -> tuple[Door, ...]:
+    def doors(self, setup: TargetSetup) -> tuple[Door, ...]:
         """One queue manager is the server itself; of several, each is a process with a port of its own."""
         if not setup.amqp:
             return ()
@@ -144,19 +144,19 @@ queues = 30000
         ports = amqp[:1] if setup.layout.managers == 1 else setup.spare_ports[: setup.layout.managers]
         return tuple(Door(Address(port, path="/amqp", manager=f"QM{number}")) for number, port in enumerate(ports))
 
-    def statistics(self, setup: Setup) -> Statistics | None:
+    def statistics(self, setup: TargetSetup) -> Statistics | None:
         """From its pages for operators."""
         return HeliographStatistics(setup.pages) if setup.pages else None
 
 
-def _listener(listener: Listener, setup: Setup) -> str:
+def _listener(listener: Listener, setup: TargetSetup) -> str:
     lines = ["[[listener]]", f'protocol = "{listener.protocol}"', f'kind = "{listener.transport}"']
     if listener.encrypted:
         lines += [f'cert = "{setup.certificate.cert}"', f'key = "{setup.certificate.key}"']
     return "\n".join([*lines, f'host = "{HOST}"', f"port = {listener.port}\n"])
 
 
-def _queue_tables(setup: Setup) -> str:
+def _queue_tables(setup: TargetSetup) -> str:
     layout = setup.layout
     if layout.managers == 1:
         return "".join("[[queue]]\n" + _queue(queue, layout) for queue in layout.queues)
@@ -173,7 +173,7 @@ def _queue(name: str, layout: Layout) -> str:
     return f'name = "{name}"\nmax_depth = {_DEPTH}\n{topics}'
 
 
-def _limits(setup: Setup) -> str:
+def _limits(setup: TargetSetup) -> str:
     lines = []
     if setup.max_messages is not None:
         lines.append(f"max_messages = {setup.max_messages}")

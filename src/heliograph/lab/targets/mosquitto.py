@@ -1,10 +1,8 @@
 """Eclipse Mosquitto as a system under test, with its statistics below $SYS."""
 
 import os
-import re
 import shutil
 import signal
-import subprocess
 from contextlib import suppress
 from typing import Any
 
@@ -14,7 +12,7 @@ from heliograph.lab.load.mqtt.client import MqttClientGroup
 from heliograph.lab.load.mqtt.connection import MqttConnection
 from heliograph.lab.load.plan import Address, Group, Plan
 from heliograph.lab.machine import HOST
-from heliograph.lab.targets.target import Figure, Listener, Setup, Statistics, Target
+from heliograph.lab.targets.target import Listener, Statistic, Statistics, Target, TargetSetup, program_version
 from heliograph.mqtt import Packet, Publish
 
 # It publishes what has changed, once in each of its intervals.
@@ -41,21 +39,21 @@ class SysTopics:
         assert isinstance(subscriber, _Subscriber)
         self._values = subscriber.values
 
-    def read(self) -> list[Figure]:
+    def read(self) -> list[Statistic]:
         """The last values that came; none when the server has gone."""
         try:
             self._loop.turn(0)
         except BrokerGone:
             return []
-        return [Figure("server", "statistics", metric, value) for metric, value in self._values.items()]
+        return [Statistic("server", "statistics", metric, value) for metric, value in self._values.items()]
 
     def close(self) -> None:
-        """Leave."""
+        """Close the connection."""
         self._loop.close()
 
 
 class _Subscriber(MqttConnection):
-    """Who hears the values."""
+    """The subscriber to the statistics topics."""
 
     __slots__ = ("values",)
 
@@ -81,9 +79,11 @@ class Mosquitto(Target):
     """
 
     name = "mosquitto"
-    remedy = "apt install mosquitto"
-    knows = frozenset({"mqtt", "mqtt31", "mqtt5", "qos2", "tls", "mqtt-tcp-and-tls", "websocket", "durable", "shared"})
-    last_signal = signal.SIGTERM
+    install_hint = "apt install mosquitto"
+    capabilities = frozenset(
+        {"mqtt", "mqtt31", "mqtt5", "qos2", "tls", "mqtt-tcp-and-tls", "websocket", "durable", "shared"}
+    )
+    crash_signal = signal.SIGTERM
     longest_queue = 1_000_000
 
     def __init__(self) -> None:
@@ -92,13 +92,9 @@ class Mosquitto(Target):
 
     def version(self) -> str | None:
         """Its help starts with `mosquitto version 2.0.11`."""
-        if self._program is None:
-            return None
-        text = subprocess.run([self._program, "-h"], capture_output=True, text=True, check=False).stdout
-        found = re.search(r"mosquitto version (\S+)", text)
-        return found[1] if found else "unknown"
+        return program_version(self._program, "-h", r"mosquitto version (\S+)")
 
-    def command(self, setup: Setup) -> list[str]:
+    def command(self, setup: TargetSetup) -> list[str]:
         """No limits, no files (but for durable cases), no log.
 
         `set_tcp_nodelay` stays off, its default: it writes message by message, and with Nagle's algorithm the kernel
@@ -121,15 +117,15 @@ class Mosquitto(Target):
         config.write_text("\n".join(lines) + "\n")
         return [self._program or self.name, "-c", str(config)]
 
-    def statistics(self, setup: Setup) -> Statistics | None:
-        """From $SYS, which it publishes to whoever subscribes; nobody asked for pages, nobody subscribes."""
+    def statistics(self, setup: TargetSetup) -> Statistics | None:
+        """From its $SYS topics, if statistics were asked for."""
         listener = next((one for one in setup.listeners if one.transport in {"tcp", "tls"}), None)
         if not setup.pages or listener is None:
             return None
         return SysTopics(Address(listener.port, ca_file=str(setup.certificate.cert) if listener.encrypted else None))
 
 
-def _listener(listener: Listener, setup: Setup) -> list[str]:
+def _listener(listener: Listener, setup: TargetSetup) -> list[str]:
     lines = [f"listener {listener.port} {HOST}", "max_connections -1"]
     if listener.transport in {"ws", "wss"}:
         lines.append("protocol websockets")

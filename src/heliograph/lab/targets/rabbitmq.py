@@ -11,7 +11,7 @@ from pathlib import Path
 from heliograph.lab.load.plan import Address
 from heliograph.lab.machine import HOST
 from heliograph.lab.targets.requirements import Door
-from heliograph.lab.targets.target import Setup, Target
+from heliograph.lab.targets.target import Target, TargetSetup
 
 _USER = "guest"
 # Debian's command in PATH insists on its own user and its own folders; the script behind it does not.
@@ -35,17 +35,17 @@ class RabbitMQ(Target):
     """
 
     name = "rabbitmq"
-    remedy = "apt install rabbitmq-server"
-    knows = frozenset({"amqp", "queues", "tls", "durable", "queue-managers"})
-    peer_for = frozenset({"amqp"})
+    install_hint = "apt install rabbitmq-server"
+    capabilities = frozenset({"amqp", "queues", "tls", "durable", "queue-managers"})
+    compared_protocols = frozenset({"amqp"})
     stop_signal = signal.SIGKILL  # what it would tidy up is thrown away
 
     def __init__(self) -> None:
         self._script = next((script for script in _SCRIPTS if Path(script).exists()), None)
         if self._has("rabbitmq_mqtt"):
-            self.knows |= {"mqtt", "mqtt31", "mqtt-tcp-and-tls"}
+            self.capabilities |= {"mqtt", "mqtt31", "mqtt-tcp-and-tls"}
         if self._has("rabbitmq_web_mqtt"):
-            self.knows |= {"websocket"}
+            self.capabilities |= {"websocket"}
 
     def _has(self, plugin: str) -> bool:
         return bool(self._plugins(plugin))
@@ -65,7 +65,7 @@ class RabbitMQ(Target):
                 return found[1]
         return None
 
-    def command(self, setup: Setup) -> list[str]:
+    def command(self, setup: TargetSetup) -> list[str]:
         """Everything it reads or writes is in the folder of this setup."""
         folder, mapper = setup.directory, setup.spare_ports[0]
         (folder / "enabled_plugins").write_text(f"[{', '.join(_plugins_for(setup))}].\n")
@@ -81,7 +81,7 @@ disk_free_limit.absolute = 50MB
         )
         return ["/bin/sh", "-c", f'epmd -port {mapper} & exec "{self._script}"']
 
-    def environment(self, setup: Setup) -> dict[str, str]:
+    def environment(self, setup: TargetSetup) -> dict[str, str]:
         """Its own name, folders and ports, all on the loopback."""
         folder, (mapper, distribution, *_) = setup.directory, setup.spare_ports
         return {
@@ -99,7 +99,7 @@ disk_free_limit.absolute = 50MB
             "ERL_EPMD_ADDRESS": HOST,
         }
 
-    def doors(self, setup: Setup) -> tuple[Door, ...]:
+    def doors(self, setup: TargetSetup) -> tuple[Door, ...]:
         """One node is its normal form, so that a queue manager is a virtual host."""
         if not setup.amqp:
             return ()
@@ -121,12 +121,12 @@ def _address(port: int, host: str, number: int) -> Address:
     )
 
 
-def _plugins_for(setup: Setup) -> list[str]:
+def _plugins_for(setup: TargetSetup) -> list[str]:
     mqtt = {_PLUGINS[listener.transport] for listener in setup.listeners if listener.protocol == "mqtt"}
     return sorted(mqtt | {"rabbitmq_amqp1_0"})
 
 
-def _listeners(setup: Setup) -> str:
+def _listeners(setup: TargetSetup) -> str:
     lines = []
     for listener in setup.listeners:
         key = _KEYS.get((listener.protocol, listener.transport))
@@ -157,11 +157,11 @@ def _listeners(setup: Setup) -> str:
     return "\n".join(lines)
 
 
-def _hosts(setup: Setup) -> list[str]:
+def _hosts(setup: TargetSetup) -> list[str]:
     return [f"qm{number}" for number in range(setup.layout.managers)]
 
 
-def _definitions(setup: Setup) -> dict[str, object]:
+def _definitions(setup: TargetSetup) -> dict[str, object]:
     salted = base64.b64encode(_SALT + hashlib.sha256(_SALT + _USER.encode()).digest()).decode()
     hosts = _hosts(setup)
     return {

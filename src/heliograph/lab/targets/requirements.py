@@ -32,12 +32,12 @@ class Door:
     """Where and as whom an AMQP client comes in to one queue manager."""
 
     address: Address
-    user: str = ""  # nobody in particular
+    user: str = ""  # empty: anonymous
     password: str = ""
     transactions: bool = True
 
 
-class Way(NamedTuple):
+class ListenerType(NamedTuple):
     """How clients come in."""
 
     protocol: str  # mqtt or amqp
@@ -50,10 +50,10 @@ class Way(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Demand:
+class Requirements:
     """Listeners, queues and limits; whatever is not said may be as the system likes."""
 
-    ways: tuple[Way, ...]
+    ways: tuple[ListenerType, ...]
     durable: bool = False  # whether what is stored is to survive
     layout: Layout = field(default_factory=Layout)
     max_messages: int | None = None
@@ -61,13 +61,13 @@ class Demand:
     cpus: int | None = None  # processors that it may use
 
 
-def ways_of(plan: Plan) -> tuple[Way, ...]:
+def listener_types_of(plan: Plan) -> tuple[ListenerType, ...]:
     """The ways that the clients of a plan come in by."""
-    found = {Way("amqp" if group.protocol == "amqp" else "mqtt", group.transport) for group in plan.groups}
+    found = {ListenerType("amqp" if group.protocol == "amqp" else "mqtt", group.transport) for group in plan.groups}
     return tuple(sorted(found))
 
 
-def stores(plan: Plan) -> bool:
+def is_durable(plan: Plan) -> bool:
     """Whether messages of this plan are to be kept beyond a connection."""
     return any(group.durable or group.persistent for group in plan.groups)
 
@@ -75,7 +75,7 @@ def stores(plan: Plan) -> bool:
 def needs_of(plan: Plan) -> frozenset[str]:
     """What a system must know for this plan, beyond what its scenario says."""
     found = {need for group in plan.groups for need in _needs(group)}
-    transports = {way.transport for way in ways_of(plan) if way.protocol == "mqtt"}
+    transports = {way.transport for way in listener_types_of(plan) if way.protocol == "mqtt"}
     return frozenset(found | ({"mqtt-tcp-and-tls"} if {"tcp", "tls"} <= transports else set()))
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from heliograph.lab.load.plan import Address
 from heliograph.lab.machine import on_cores_of
-from heliograph.lab.targets.broker_process import Broker, serving
-from heliograph.lab.targets.requirements import Demand, Door, Way
+from heliograph.lab.targets.broker_process import Broker, serving_broker
+from heliograph.lab.targets.requirements import Door, ListenerType, Requirements
 from heliograph.lab.targets.target import Statistics, Target
 
 
@@ -19,7 +19,7 @@ def _nothing() -> list[int]:
 
 
 @dataclass(frozen=True)
-class System:
+class RunningSystem:
     """One that runs now."""
 
     addresses: Mapping[str, Address]
@@ -35,12 +35,12 @@ class System:
     """Those that it may use; None if the kernel decides."""
 
 
-class Kind(ABC):
+class SystemKind(ABC):
     """A kind of system that can be put under test."""
 
     name: str
-    knows: frozenset[str]
-    remedy: str
+    capabilities: frozenset[str]
+    install_hint: str
     """How to install it, if it is not there."""
 
     @abstractmethod
@@ -48,17 +48,17 @@ class Kind(ABC):
         """Its version, None when it is not installed."""
 
     @abstractmethod
-    def running(self, wanted: Demand, cores: frozenset[int] | None) -> AbstractContextManager[System]:
+    def running(self, wanted: Requirements, cores: frozenset[int] | None) -> AbstractContextManager[RunningSystem]:
         """Have it as it is wanted, with nothing in it, on these cores; and stop it afterwards."""
 
 
-class Installed(Kind):
+class InstalledSystem(SystemKind):
     """A broker of this machine, started afresh for each run."""
 
     def __init__(self, target: Target) -> None:
         self._target = target
-        self.name, self.remedy = target.name, target.remedy
-        self.knows = target.knows
+        self.name, self.install_hint = target.name, target.install_hint
+        self.capabilities = target.capabilities
         self._version = target.version()  # brokers are started to tell it, so they are asked once
 
     def version(self) -> str | None:
@@ -66,14 +66,14 @@ class Installed(Kind):
         return self._version
 
     @contextmanager
-    def running(self, wanted: Demand, cores: frozenset[int] | None) -> Iterator[System]:
+    def running(self, wanted: Requirements, cores: frozenset[int] | None) -> Iterator[RunningSystem]:
         """Start it with these listeners and queues."""
         mine = _some(cores, wanted.cpus)
         with ExitStack() as stack:
             with on_cores_of(mine):  # inherited by what is started now
-                broker = stack.enter_context(serving(self._target, None, wanted, pages=True))
+                broker = stack.enter_context(serving_broker(self._target, None, wanted, pages=True))
             user, password = _credentials(broker.doors)
-            yield System(
+            yield RunningSystem(
                 _addresses(broker),
                 broker.pids,
                 broker.statistics(),
@@ -96,7 +96,7 @@ def _addresses(broker: Broker) -> dict[str, Address]:
     first = broker.doors[0].address if broker.doors else broker.address
     found = {}
     for listener in setup.listeners:
-        found[Way(listener.protocol, listener.transport).door] = Address(
+        found[ListenerType(listener.protocol, listener.transport).door] = Address(
             listener.port,
             ca_file=str(setup.tls.cert) if setup.tls else None,
             path=f"/{listener.protocol}",

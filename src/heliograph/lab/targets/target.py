@@ -1,5 +1,6 @@
 """The interface of a broker that this machine may have: subclass `Target`, and list it in `target_catalogue`."""
 
+import re
 import shutil
 import signal
 import subprocess
@@ -35,7 +36,7 @@ def make_certificate(directory: Path) -> Certificate:
     return made
 
 
-class Figure(NamedTuple):
+class Statistic(NamedTuple):
     """One figure at one moment."""
 
     source: str  # `server` for the whole, `queue` for one queue or subscription
@@ -47,11 +48,11 @@ class Figure(NamedTuple):
 class Statistics(Protocol):
     """Reads figures; made once for a run, read about once a second."""
 
-    def read(self) -> list[Figure]:
+    def read(self) -> list[Statistic]:
         """The figures now; none when it does not answer in time."""
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Close connections."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class Listener:
 
 
 @dataclass(frozen=True)
-class Setup:
+class TargetSetup:
     """What a broker is started with."""
 
     directory: Path  # its own, for its configuration and whatever else it writes
@@ -80,7 +81,7 @@ class Setup:
     spare_ports: tuple[int, ...] = ()  # free ones for whatever else it listens to
     max_messages: int | None = None  # that may wait in one subscription; None: whatever suits a load
     max_message_size: int | None = None  # bytes; None: its default
-    pages: int = 0  # the port for its statistics, if somebody is going to ask for them
+    pages: int = 0  # the port for its statistics; 0: not needed
 
     @property
     def port(self) -> int:
@@ -108,17 +109,17 @@ class Target(ABC):
     """A broker that this machine may have."""
 
     name: str
-    remedy = ""
+    install_hint = ""
     """How to install it, as a command."""
-    knows = frozenset({"mqtt"})
+    capabilities = frozenset({"mqtt"})
     """Protocols and features; see `capabilities` and what cases need."""
-    peer_for = frozenset({"mqtt", "amqp"})
+    compared_protocols = frozenset({"mqtt", "amqp"})
     """Protocols whose cases in `helio bench` it is measured in."""
-    on_request = False
+    only_if_named = False
     """Measured only when it is named."""
     only_compared = False
     """Measured only in cases that compare two durabilities of our server."""
-    last_signal = signal.SIGKILL
+    crash_signal = signal.SIGKILL
     """What ends it before a recovery."""
     stop_signal = signal.SIGTERM
     """What ends it after a measurement."""
@@ -130,17 +131,26 @@ class Target(ABC):
         """Its version, None when it is not installed."""
 
     @abstractmethod
-    def command(self, setup: Setup) -> list[str]:
+    def command(self, setup: TargetSetup) -> list[str]:
         """How to start it in the foreground on these ports of the loopback; it may write its configuration there."""
 
-    def environment(self, setup: Setup) -> dict[str, str]:
+    def environment(self, setup: TargetSetup) -> dict[str, str]:
         """What it must find in its environment besides what is there already."""
         return {}
 
-    def doors(self, setup: Setup) -> tuple[Door, ...]:
+    def doors(self, setup: TargetSetup) -> tuple[Door, ...]:
         """Where AMQP clients come in, one for each queue manager."""
         return ()
 
-    def statistics(self, setup: Setup) -> Statistics | None:
+    def statistics(self, setup: TargetSetup) -> Statistics | None:
         """Where its own figures can be read while it runs; None if it has none that are cheap."""
         return None
+
+
+def program_version(program: str | None, option: str, pattern: str) -> str | None:
+    """The version that a program prints when it is called with this option; None when there is no such program."""
+    if program is None:
+        return None
+    text = subprocess.run([program, option], capture_output=True, text=True, check=False).stdout
+    found = re.search(pattern, text)
+    return found[1] if found else "unknown"

@@ -16,13 +16,13 @@ from heliograph.lab.probes.machine_probe import EnergyProbe, MachineProbe, reada
 from heliograph.lab.probes.probe import Probe, Sample, Value, Watch, watching
 from heliograph.lab.probes.process_probe import ProcessProbe, descendants
 from heliograph.lab.raw.run_files import RunWriter
-from heliograph.lab.raw.run_tables import new_id
+from heliograph.lab.raw.run_tables import new_run_id
 from heliograph.lab.scenarios import Scenario
-from heliograph.lab.targets.system_under_test import Kind, System
+from heliograph.lab.targets.system_under_test import RunningSystem, SystemKind
 from heliograph.lab.targets.target import Statistics
-from heliograph.lab.trials.conditions import demand_of, machine_now, split_for
-from heliograph.lab.trials.trial import Experiment, Result, Trial
-from heliograph.lab.trials.verdict import facts_of, judge
+from heliograph.lab.trials.conditions import machine_now, requirements_of, split_cores_for
+from heliograph.lab.trials.trial import Experiment, Trial, TrialResult
+from heliograph.lab.trials.verdict import judge, observations_of
 
 
 class StatisticsProbe:
@@ -38,11 +38,11 @@ class StatisticsProbe:
         return [Value(*figure) for figure in self._statistics.read()]
 
     def close(self) -> None:
-        """Let the server go."""
+        """Close the connection to the server."""
         self._statistics.close()
 
 
-def instruments(system: System) -> list[Probe]:
+def instruments(system: RunningSystem) -> list[Probe]:
     """Whatever can be watched here."""
     probes = machine_instruments()
     if sys.platform == "linux":
@@ -60,7 +60,7 @@ def machine_instruments() -> list[Probe]:
     return [MachineProbe(), *([EnergyProbe(zones)] if zones else [])]
 
 
-def _generator(system: System) -> list[int]:
+def _generator(system: RunningSystem) -> list[int]:
     """This process and its workers, without what it has started to be measured."""
     measured = set(system.pids())
     return [pid for pid in (os.getpid(), *descendants(os.getpid())) if pid not in measured]
@@ -69,11 +69,11 @@ def _generator(system: System) -> list[int]:
 class Recording:
     """Of one run."""
 
-    def __init__(self, plan: Plan, writer: RunWriter, watch: Watch, look_on: Callable[[Interval], None]) -> None:
+    def __init__(self, plan: Plan, writer: RunWriter, watch: Watch, on_interval: Callable[[Interval], None]) -> None:
         self._roles = {group.name: group.role for group in plan.groups}
         self._writer = writer
         self._watch = watch
-        self._look_on = look_on
+        self._look_on = on_interval
         self.intervals: list[Interval] = []
         """Of the measured time, without their latencies."""
         self.latencies: dict[str, Histogram] = {}
@@ -85,7 +85,7 @@ class Recording:
     def interval(self, interval: Interval) -> None:
         """Another second of a group."""
         if self.began is None and interval.second >= 0:
-            ago = interval.second + 1.0  # it is told when the second is over
+            ago = interval.second + 1.0  # an interval is reported when its second is over
             self.began = datetime.now(UTC) - timedelta(seconds=ago)
             self._watch.begin(time.monotonic() - ago)
         self._writer.interval(interval, self._roles[interval.group])
@@ -102,27 +102,27 @@ class Recording:
         return sum(getattr(one, column) for one in self.intervals if one.group in wanted)
 
 
-def run_broker_trial(trial: Trial, experiment: Experiment) -> Result:
+def run_broker_trial(trial: Trial, experiment: Experiment) -> TrialResult:
     """Run it; a `Problem` or `BrokerGone` if that was not possible."""
-    plan = spoken(trial.scenario.plan(trial.scale, trial.variant, trial.overrides), trial.kind)
+    plan = with_supported_protocol(trial.scenario.plan(trial.scale, trial.variant, trial.overrides), trial.kind)
     setup = trial.scenario.setup(trial.scale, trial.variant, trial.overrides)
-    split = split_for(plan.processes)
+    split = split_cores_for(plan.processes)
     machine = machine_now(split)
-    run = new_id(trial.scenario.name, trial.kind.name)
+    run = new_run_id(trial.scenario.name, trial.kind.name)
     with (
-        trial.kind.running(demand_of(plan, setup), split.system) as system,
+        trial.kind.running(requirements_of(plan, setup), split.system) as system,
         RunWriter(experiment.directory, run) as writer,
     ):
         started = datetime.now(UTC)
         with watching(instruments(system)) as watch:
-            recording = Recording(plan, writer, watch, experiment.look_on)
+            recording = Recording(plan, writer, watch, experiment.on_interval)
             control = experiment.make_control()
             with on_cores_of(split.generator):
                 outcome = run_load(
-                    admitted(plan, system), system.addresses, on_interval=recording.interval, control=control
+                    with_credentials(plan, system), system.addresses, on_interval=recording.interval, control=control
                 )
         samples = [*watch.samples, *_waiting(outcome), *_known_at_the_end(outcome, trial.scenario)]
-        facts = facts_of(plan, recording.intervals, outcome, samples, len(system.cores or ()) or split.available)
+        facts = observations_of(plan, recording.intervals, outcome, samples, len(system.cores or ()) or split.available)
         rule = trial.scenario.passing
         verdict = judge(replace(rule, held=rule.held and not control.changed), facts, outcome.bottleneck)
         writer.samples(samples)
@@ -144,10 +144,10 @@ def run_broker_trial(trial: Trial, experiment: Experiment) -> Result:
                 setup={"wanted": asdict(setup), "configuration": dict(system.configuration)},
                 machine=machine,
                 connections=sum(group.clients for group in plan.groups),
-                note="the rate was changed while it ran" if control.changed else "",
+                note="the rate was changed during the run" if control.changed else "",
             )
         )
-    return Result(
+    return TrialResult(
         trial,
         run,
         verdict,
@@ -180,15 +180,15 @@ def _known_at_the_end(outcome: LoadOutcome, scenario: Scenario) -> list[Sample]:
     return found
 
 
-def spoken(plan: Plan, kind: Kind) -> Plan:
-    """The plan in a version of MQTT that the system knows: 3.1 and 3.1.1 differ in nothing that a load shows."""
-    if "mqtt31" in kind.knows:
+def with_supported_protocol(plan: Plan, kind: SystemKind) -> Plan:
+    """The plan in a version of MQTT that the system has: 3.1 and 3.1.1 do not differ under load."""
+    if "mqtt31" in kind.capabilities:
         return plan
     groups = [replace(group, protocol="mqtt311") if group.protocol == "mqtt31" else group for group in plan.groups]
     return replace(plan, groups=tuple(groups))
 
 
-def admitted(plan: Plan, system: System) -> Plan:
+def with_credentials(plan: Plan, system: RunningSystem) -> Plan:
     """The plan with the name and password that the system wants of clients that have none of their own."""
     if not system.user:
         return plan

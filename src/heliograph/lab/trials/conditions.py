@@ -12,17 +12,17 @@ from typing import Any
 import heliograph
 from heliograph.lab.load.plan import Plan
 from heliograph.lab.machine import Cores, describe
-from heliograph.lab.scenarios import Setup
-from heliograph.lab.targets.requirements import Binding, Demand, Layout, stores, ways_of
+from heliograph.lab.scenarios import ScenarioSetup
+from heliograph.lab.targets.requirements import Binding, Layout, Requirements, is_durable, listener_types_of
 
 
-def demand_of(plan: Plan, setup: Setup) -> Demand:
+def requirements_of(plan: Plan, setup: ScenarioSetup) -> Requirements:
     """What a load with this set-up wants of a system."""
     queues = tuple(queue.name for queue in setup.queues)
     bindings = tuple(Binding(topic, queue.name) for queue in setup.queues for topic in queue.topics)
-    return Demand(
-        ways_of(plan),
-        stores(plan),
+    return Requirements(
+        listener_types_of(plan),
+        is_durable(plan),
         Layout(setup.managers, queues, bindings),
         setup.max_messages,
         setup.max_message_size,
@@ -31,7 +31,7 @@ def demand_of(plan: Plan, setup: Setup) -> Demand:
 
 
 @dataclass(frozen=True)
-class Split:
+class CoreSplit:
     """Cores of the system and of the generator; None where the kernel decides."""
 
     system: frozenset[int] | None = None
@@ -43,19 +43,19 @@ class Split:
         return len(self.system) if self.system else len(_mine()) or os.cpu_count() or 1
 
 
-def split_for(processes: int) -> Split:
+def split_cores_for(processes: int) -> CoreSplit:
     """A core for each process of the generator and the rest for the system; no split where nothing would be left."""
     mine = _mine()
     if len(mine) <= processes:
-        return Split()
-    return Split(frozenset(mine[:-processes]), frozenset(mine[-processes:]))
+        return CoreSplit()
+    return CoreSplit(frozenset(mine[:-processes]), frozenset(mine[-processes:]))
 
 
 def _mine() -> list[int]:
     return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
 
 
-def machine_now(split: Split) -> dict[str, Any]:
+def machine_now(split: CoreSplit) -> dict[str, Any]:
     """The machine and how busy it was before the run."""
     about = describe(Cores())
     del about["broker_core"], about["generator_core"]

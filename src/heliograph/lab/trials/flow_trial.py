@@ -13,18 +13,18 @@ from pathlib import Path
 
 from heliograph.lab.errors import InvalidScenario, UnknownCase
 from heliograph.lab.flows import postgresql
-from heliograph.lab.flows.end_to_end import Look, Workers, case_site, how_many, steady
+from heliograph.lab.flows.end_to_end import FlowProgress, Workers, case_site, how_many, steady
 from heliograph.lab.flows.flow_cases import FlowCase, Storage, cases, in_groups
-from heliograph.lab.flows.published_rows import Published
+from heliograph.lab.flows.published_rows import PublishedRow
 from heliograph.lab.load.meter import Interval
 from heliograph.lab.machine import split_cores, work_folder
 from heliograph.lab.probes.probe import Sample, watching
 from heliograph.lab.raw.run_files import RunWriter
-from heliograph.lab.raw.run_tables import new_id
+from heliograph.lab.raw.run_tables import new_run_id
 from heliograph.lab.scenarios import FlowLoad
 from heliograph.lab.trials.broker_trial import machine_instruments
-from heliograph.lab.trials.conditions import Split, machine_now
-from heliograph.lab.trials.trial import Experiment, Result, Trial
+from heliograph.lab.trials.conditions import CoreSplit, machine_now
+from heliograph.lab.trials.trial import Experiment, Trial, TrialResult
 from heliograph.lab.trials.verdict import Verdict
 
 GROUP = "flow"
@@ -47,34 +47,34 @@ class FlowBench:
         self.workers.close()
         self._stack.close()
 
-    def looks(self, case: FlowCase, row: Published, seconds: float) -> Sequence[Look]:
+    def progress(self, case: FlowCase, row: PublishedRow, seconds: float) -> Sequence[FlowProgress]:
         """How far things were at each look, from where they were steady."""
         try:
             with case_site(case, self.workers, self.cores) as site:
                 taste = site.measure(row, _TASTE)  # tells how many messages take that long
-                return steady(site.looks(row, how_many(case, row, 1e6 / taste.rate, seconds)))
+                return steady(site.progress(row, how_many(case, row, 1e6 / taste.rate, seconds)))
         except BaseException:
             self.workers.close()  # whatever they do now; the next flow gets new ones
             raise
 
 
-def run_flow_trial(trial: Trial, experiment: Experiment, bench: FlowBench) -> Result:
+def run_flow_trial(trial: Trial, experiment: Experiment, bench: FlowBench) -> TrialResult:
     """Run it; a `Problem` if that was not possible, or if a message was lost, doubled or wrong."""
     load = trial.scenario.flow(trial.variant, trial.overrides)
     case = flow_case(load, os.cpu_count() or 1)
     seconds = _seconds(trial)
-    run = new_id(trial.scenario.name, trial.kind.name)
-    machine = machine_now(Split())
-    row = Published(load.section, trial.scenario.name, load.persistent, load.size, 0, 0, 0)
+    run = new_run_id(trial.scenario.name, trial.kind.name)
+    machine = machine_now(CoreSplit())
+    row = PublishedRow(load.section, trial.scenario.name, load.persistent, load.size, 0, 0, 0)
     with RunWriter(experiment.directory, run) as writer, watching(machine_instruments()) as watch:
-        looks = bench.looks(case, row, seconds)
-        ago = time.perf_counter() - looks[0].at
+        progress = bench.progress(case, row, seconds)
+        ago = time.perf_counter() - progress[0].at
         watch.begin(time.monotonic() - ago)
-        count, took = looks[-1].count - looks[0].count, looks[-1].at - looks[0].at
-        for interval in _intervals(looks, load.size):
+        count, took = progress[-1].count - progress[0].count, progress[-1].at - progress[0].at
+        for interval in _intervals(progress, load.size):
             writer.interval(interval, GROUP)
-            experiment.look_on(interval)
-        writer.samples([*watch.samples, *_samples(looks)])
+            experiment.on_interval(interval)
+        writer.samples([*watch.samples, *_samples(progress)])
         verdict = Verdict(passed=True)
         writer.finish(
             experiment.manifest(
@@ -84,13 +84,13 @@ def run_flow_trial(trial: Trial, experiment: Experiment, bench: FlowBench) -> Re
                 started=datetime.now(UTC) - timedelta(seconds=ago),
                 seconds=took,
                 plan=json.dumps(asdict(load)),
-                setup={"flow": dict(case.files), "messages": looks[-1].count},
+                setup={"flow": dict(case.files), "messages": progress[-1].count},
                 machine=machine,
                 connections=1,
             )
         )
-    cpu = (looks[-1].cpu - looks[0].cpu) / took
-    return Result(trial, run, verdict, took, sent=count, received=count, lost=0, cpu_cores=cpu)
+    cpu = (progress[-1].cpu - progress[0].cpu) / took
+    return TrialResult(trial, run, verdict, took, sent=count, received=count, lost=0, cpu_cores=cpu)
 
 
 def _seconds(trial: Trial) -> float:
@@ -101,7 +101,7 @@ def _seconds(trial: Trial) -> float:
 def flow_case(load: FlowLoad, processors: int) -> FlowCase:
     """The case of `lab.flows` that measures this flow.
 
-    One that shall fill the machine runs in as many execution groups as there are processors.
+    One that is to fill the machine runs in as many execution groups as there are processors.
     """
     if load.storage not in _STORAGE:
         raise InvalidScenario(f"storage is sqlite or postgresql, not {load.storage!r}")
@@ -118,12 +118,12 @@ def missing_database(load: FlowLoad) -> str:
     return postgresql.MISSING if needs_one and not postgresql.is_installed() else ""
 
 
-def _intervals(looks: Sequence[Look], size: int) -> Iterator[Interval]:
-    """What came out in each second, as if it had come evenly between two looks."""
-    first, last = looks[0], looks[-1]
+def _intervals(progress: Sequence[FlowProgress], size: int) -> Iterator[Interval]:
+    """What came out in each second, as if messages had come out evenly between two readings."""
+    first, last = progress[0], progress[-1]
     done, second = 0, 0
     while done < last.count - first.count:
-        until = _count_at(looks, first.at + second + 1) - first.count
+        until = _count_at(progress, first.at + second + 1) - first.count
         count, done = until - done, until
         yield Interval(
             second,
@@ -138,16 +138,16 @@ def _intervals(looks: Sequence[Look], size: int) -> Iterator[Interval]:
         second += 1
 
 
-def _count_at(looks: Sequence[Look], moment: float) -> int:
-    for before, after in pairwise(looks):
+def _count_at(progress: Sequence[FlowProgress], moment: float) -> int:
+    for before, after in pairwise(progress):
         if before.at <= moment < after.at:
             return before.count + round((after.count - before.count) * (moment - before.at) / (after.at - before.at))
-    return looks[-1].count
+    return progress[-1].count
 
 
-def _samples(looks: Sequence[Look]) -> Iterator[Sample]:
+def _samples(progress: Sequence[FlowProgress]) -> Iterator[Sample]:
     """CPU time of the flow, and of the server and whatever else belongs to the case."""
-    for look in looks:
-        at = look.at - looks[0].at
+    for look in progress:
+        at = look.at - progress[0].at
         yield Sample(at, "server", "flow", "cpu_seconds", look.flow_cpu)
         yield Sample(at, "server", "server", "cpu_seconds", look.cpu - look.flow_cpu)

@@ -1,6 +1,6 @@
 """Searches the highest rate that a system sustains: steps first, then bisection, then a confirmation.
 
-The search knows nothing of systems or loads. It calls a function that tries a rate and returns a verdict. Trials are
+The search does not know systems or loads. It calls a function that tries a rate and returns a verdict. Trials are
 noisy, so a failure counts when it happens twice, and a success when the confirmation, which takes the whole time,
 succeeds as well. `find_peak` applies it to the search parameter of a scenario.
 """
@@ -11,8 +11,8 @@ from typing import Protocol
 
 from heliograph.lab.errors import InvalidScenario
 from heliograph.lab.text_table import rounded
-from heliograph.lab.trials.trial import Purpose, Result, Trial
-from heliograph.lab.trials.trial_runner import Runner
+from heliograph.lab.trials.trial import Purpose, Trial, TrialResult
+from heliograph.lab.trials.trial_runner import TrialRunner
 from heliograph.lab.trials.verdict import Verdict
 
 STEP = 2.0
@@ -60,7 +60,7 @@ class Attempt:
 
 
 @dataclass(frozen=True)
-class Found:
+class PeakFound:
     """The end of a search."""
 
     rate: float | None
@@ -75,7 +75,7 @@ class Found:
             last = self.attempts[-1]
             if self.generator_bound:
                 return f"no figure: the generator was the limit even at {rounded(last.rate)} {unit}"
-            return f"not even {rounded(last.rate)} {unit} hold: {last.why}"
+            return f"no rate was sustained; {rounded(last.rate)} {unit} failed: {last.why}"
         if self.generator_bound:
             return f"at least {rounded(self.rate)} {unit}; the generator was the limit"
         return f"{rounded(self.rate)} {unit}"
@@ -98,7 +98,7 @@ class Search:
         """Whether what was found is a lower bound: above it, the generator could do no more."""
         return self.failed is not None and self.failed.generator_bound
 
-    def run(self) -> Found:
+    def run(self) -> PeakFound:
         """Steps, bisection, confirmation."""
         low = self._steps()
         if low is None:
@@ -127,7 +127,7 @@ class Search:
         middle = self._rounded((low * high) ** 0.5)
         return middle if high > low * CLOSE and low < middle < high else None
 
-    def _confirm(self, rate: float) -> Found:
+    def _confirm(self, rate: float) -> PeakFound:
         """Try the whole time, and less if that does not hold."""
         for _ in range(_CONFIRMATIONS):
             attempt = self._once(rate, "confirm")
@@ -154,8 +154,8 @@ class Search:
     def _rounded(self, rate: float) -> float:
         return max(1, round(rate)) if self._whole else rate
 
-    def _found(self, rate: float | None) -> Found:
-        return Found(rate, self.generator_bound, tuple(self._attempts))
+    def _found(self, rate: float | None) -> PeakFound:
+        return PeakFound(rate, self.generator_bound, tuple(self._attempts))
 
 
 def _holds(attempt: Attempt) -> bool:
@@ -163,13 +163,13 @@ def _holds(attempt: Attempt) -> bool:
     return attempt.passed and not attempt.generator_bound
 
 
-def find_peak(trial: Trial, runner: Runner, tell: Callable[[float, Result], None]) -> Found:
+def find_peak(trial: Trial, runner: TrialRunner, tell: Callable[[float, TrialResult], None]) -> PeakFound:
     """Search; `tell` is called with each value that was tried and what came of it."""
     scenario = trial.scenario
     name = scenario.search_parameter
     if not name:
         raise InvalidScenario(
-            f"{scenario.name} has nothing to search: it is measured as it is (`helio lab run {scenario.name}`)"
+            f"{scenario.name} has no search parameter; measure it with `helio lab run {scenario.name}`)"
         )
     usual = scenario.values(trial.scale, trial.variant, trial.overrides)[name]
     whole = isinstance(scenario.parameters[name].value, int)

@@ -13,7 +13,7 @@ from heliograph.lab.load.histogram import Histogram
 from heliograph.lab.load.meter import Interval
 from heliograph.lab.raw.run_tables import Manifest
 from heliograph.lab.scenarios import Scenario
-from heliograph.lab.targets.system_under_test import Kind
+from heliograph.lab.targets.system_under_test import SystemKind
 from heliograph.lab.trials.conditions import versions
 from heliograph.lab.trials.verdict import Verdict
 
@@ -21,31 +21,31 @@ Purpose = Literal["measure", "step", "bisect", "confirm"]
 """What a run is for: a single measurement, or a phase of the search for the highest rate."""
 
 
-class Turn(NamedTuple):
-    """Something that somebody did to a running load."""
+class ControlAction(NamedTuple):
+    """Something that was done to a running load."""
 
     at: float  # of `time.monotonic`
     kind: str  # rate or stop
     text: str
 
 
-class Steering(Control):
+class RecordedControl(Control):
     """Changes the rate of one load, or ends it early."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.turns: list[Turn] = []
+        self.turns: list[ControlAction] = []
 
     def set_rate(self, rate: float | None = None, *, factor: float | None = None) -> None:
-        """From now on so many messages per second of all paced groups together, or so many times the planned rate."""
+        """Set the rate of all paced groups together (messages per second), or a multiple of the planned rate."""
         super().set_rate(rate, factor=factor)
         text = f"{rate:g} msg/s" if rate is not None else f"{factor:g} times the planned rate"
-        self.turns.append(Turn(time.monotonic(), "rate", text))
+        self.turns.append(ControlAction(time.monotonic(), "rate", text))
 
     def stop(self) -> None:
         """Send nothing more, and end as after the whole time."""
         super().stop()
-        self.turns.append(Turn(time.monotonic(), "stop", "ended early"))
+        self.turns.append(ControlAction(time.monotonic(), "stop", "ended early"))
 
     @property
     def changed(self) -> bool:
@@ -58,7 +58,7 @@ class Trial:
     """A scenario to be run once on one system."""
 
     scenario: Scenario
-    kind: Kind
+    kind: SystemKind
     scale: float = 1.0
     variant: str = ""
     overrides: Mapping[str, Any] = field(default_factory=dict)
@@ -76,7 +76,7 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Result:
+class TrialResult:
     """What came of it."""
 
     trial: Trial
@@ -109,7 +109,7 @@ class Result:
 
 
 def _ignore(interval: Interval) -> None:
-    """Nobody looks on."""
+    """The default: intervals are not shown."""
 
 
 @dataclass(frozen=True)
@@ -118,8 +118,8 @@ class Experiment:
 
     id: str
     directory: Path
-    look_on: Callable[[Interval], None] = _ignore
-    make_control: Callable[[], Steering] = Steering
+    on_interval: Callable[[Interval], None] = _ignore
+    make_control: Callable[[], RecordedControl] = RecordedControl
     """Asked once for each run: what changes the load while it runs."""
 
     def manifest(

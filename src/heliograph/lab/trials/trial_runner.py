@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 from heliograph.lab.scenarios.scenario_terms import NEEDS
 from heliograph.lab.targets.requirements import needs_of
 from heliograph.lab.trials.broker_trial import run_broker_trial
-from heliograph.lab.trials.trial import Experiment, Result, Trial
+from heliograph.lab.trials.trial import Experiment, Trial, TrialResult
 
 if TYPE_CHECKING:
     from heliograph.lab.trials.flow_trial import FlowBench
@@ -21,18 +21,18 @@ _WORDS = NEEDS | {
 }
 
 
-def refusal(trial: Trial) -> str:
+def reason_to_skip(trial: Trial) -> str:
     """In a sentence; empty if it can."""
     scenario, kind = trial.scenario, trial.kind
     if kind.version() is None:
-        return f"{kind.name} is not installed{f'; {kind.remedy}' if kind.remedy else ''}"
-    if why := scenario.refusal(kind.name, kind.knows):
+        return f"{kind.name} is not installed{f'; {kind.install_hint}' if kind.install_hint else ''}"
+    if why := scenario.refusal(kind.name, kind.capabilities):
         return why
     if scenario.is_flow:
         from heliograph.lab.trials.flow_trial import missing_database  # noqa: PLC0415 - flows take a second to import
 
         return missing_database(scenario.flow(trial.variant, trial.overrides))
-    lacking = sorted(needs_of(scenario.plan(trial.scale, trial.variant, trial.overrides)) - kind.knows)
+    lacking = sorted(needs_of(scenario.plan(trial.scale, trial.variant, trial.overrides)) - kind.capabilities)
     if lacking:
         return (
             f"{scenario.name} needs {' and '.join(_WORDS[need] for need in lacking)}, which {kind.name} does not have"
@@ -40,7 +40,7 @@ def refusal(trial: Trial) -> str:
     return ""
 
 
-class Runner:
+class TrialRunner:
     """Runs the trials of an experiment."""
 
     def __init__(self, experiment: Experiment) -> None:
@@ -57,7 +57,7 @@ class Runner:
         """End what was kept for the next trial."""
         self._drop_bench()
 
-    def run(self, trial: Trial) -> Result:
+    def run(self, trial: Trial) -> TrialResult:
         """Run it once; a `Problem` or `BrokerGone` if that was not possible."""
         if not trial.scenario.is_flow:
             self._drop_bench()

@@ -13,7 +13,7 @@ from heliograph.lab.text_table import rounded
 SENT_SHARE = 0.97
 """Of the offered rate, that has to be sent in each third of the time."""
 ARRIVED_SHARE = 0.95
-"""Of what the sent messages make, that has to arrive in each third: messages that are under way at the ends vary."""
+"""Of what the sent messages make, that has to arrive in each third: messages that are in flight at the ends vary."""
 SLACK = 2
 """Messages that may fall on the other side of a boundary between seconds: they are a share of nothing much."""
 
@@ -29,14 +29,14 @@ class Verdict:
 
 
 @dataclass(frozen=True)
-class Facts:
+class Observations:
     """What the pass rule looks at."""
 
     lost: int
     discarded: int
     errors: int
     first_error: str
-    not_held: str
+    not_sustained: str
     """Which group fell behind when; empty if none did."""
     latency_ms: float | None
     connect_ms: float | None
@@ -44,7 +44,7 @@ class Facts:
     """Per cent of a core: of the busiest thread, or of all cores that the system may use."""
 
 
-def judge(rule: PassRule, facts: Facts, bottleneck: str | None) -> Verdict:
+def judge(rule: PassRule, facts: Observations, bottleneck: str | None) -> Verdict:
     """Every rule that does not hold is named."""
     broken = list(_broken(rule, facts))
     if bottleneck:
@@ -52,15 +52,15 @@ def judge(rule: PassRule, facts: Facts, bottleneck: str | None) -> Verdict:
     return Verdict(not broken, "; ".join(broken), bottleneck is not None)
 
 
-def _broken(rule: PassRule, facts: Facts) -> Iterator[str]:
+def _broken(rule: PassRule, facts: Observations) -> Iterator[str]:
     if facts.errors:
         yield f"{facts.errors:,} errors, the first: {facts.first_error}"
     if rule.lost is not None and facts.lost > rule.lost:
         yield f"{facts.lost:,} messages lost"
     if rule.lost is not None and facts.discarded > rule.lost:
         yield f"{facts.discarded:,} messages discarded by the server"
-    if rule.held and facts.not_held:
-        yield facts.not_held
+    if rule.held and facts.not_sustained:
+        yield facts.not_sustained
     for limit, found, what, unit in (
         (rule.average_latency_ms, facts.latency_ms, "average latency", "ms"),
         (rule.average_connect_ms, facts.connect_ms, "average time to connect", "ms"),
@@ -70,17 +70,17 @@ def _broken(rule: PassRule, facts: Facts) -> Iterator[str]:
             yield f"{what} {rounded(found)} {unit}, above {limit:g} {unit}"
 
 
-def facts_of(
+def observations_of(
     plan: Plan, intervals: Sequence[Interval], outcome: LoadOutcome, samples: Sequence[Sample], cores: int | None
-) -> Facts:
+) -> Observations:
     """What the run showed; `cores` is how many the system may use."""
     totals = outcome.groups.values()
-    return Facts(
+    return Observations(
         lost=sum(group.lost for group in totals),
         discarded=_discarded(samples),
         errors=sum(group.errors for group in totals),
         first_error=next((group.first_error for group in totals if group.first_error), ""),
-        not_held=_not_held(plan, intervals, outcome),
+        not_sustained=_not_sustained(plan, intervals, outcome),
         latency_ms=_mean(outcome, ("message", "round_trip")),
         connect_ms=_mean(outcome, ("connect",)),
         busiest_cpu=busiest_cpu(samples, cores, outcome.seconds),
@@ -123,7 +123,7 @@ def _mean_of_each(samples: Sequence[Sample], metric: str) -> dict[str, float]:
     return {name: sum(values) / len(values) for name, values in found.items()}
 
 
-def _not_held(plan: Plan, intervals: Sequence[Interval], outcome: LoadOutcome) -> str:
+def _not_sustained(plan: Plan, intervals: Sequence[Interval], outcome: LoadOutcome) -> str:
     """The first group that did not keep to its rate in some third of the time."""
     for group in plan.groups:
         if group.rate and group.sends and group.pace == "steady":
@@ -155,7 +155,7 @@ def _is_steady(group: Group) -> bool:
 
 
 def _place(third: int) -> str:
-    return f"part {third} of the time"
+    return f"in third {third} of the measured time"
 
 
 def _thirds(intervals: Sequence[Interval], groups: set[str], column: str, seconds: float) -> list[tuple[float, float]]:

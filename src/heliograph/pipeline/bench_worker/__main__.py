@@ -17,10 +17,10 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from heliograph.pipeline.bench_worker import copying, filters, flows
+from heliograph.pipeline.bench_worker import cases
 from heliograph.pipeline.bench_worker.made_up import MadeUp
-from heliograph.pipeline.running.errors import sentence
 from heliograph.pipeline.session import build_session
+from heliograph.pipeline.spark_errors import spark_error_text
 
 _CONF = {"spark.sql.streaming.numRecentProgressUpdates": "5000"}
 
@@ -35,11 +35,11 @@ class Jobs:
         self._query: StreamingQuery | None = None
         self._known: dict[str, Callable[[Order], dict[str, Any]]] = {
             "describe": self._describe,
-            "copy": lambda order: copying.copy(spark, order["from"], order["to"]),
-            "count": lambda order: copying.count(spark, order["from"]),
-            "flow": lambda order: flows.run(spark, order),
-            "messages": lambda order: filters.make_messages(spark, order),
-            "filter": lambda order: filters.run_filter(spark, order),
+            "copy": lambda order: cases.copy_rows(spark, order["from"], order["to"]),
+            "count": lambda order: cases.count_rows(spark, order["from"]),
+            "flow": lambda order: cases.run_flow(spark, order),
+            "messages": lambda order: cases.make_messages(spark, order),
+            "filter": lambda order: cases.run_filter(spark, order),
             "start": self._start,
             "stop": self._stop,
         }
@@ -49,7 +49,7 @@ class Jobs:
         try:
             return self._known[order["do"]](order)
         except Exception as error:  # whatever Spark raises: the next job may do better
-            return {"error": sentence(error)}
+            return {"error": spark_error_text(error)}
 
     def _describe(self, _order: Order) -> dict[str, Any]:
         java = self._spark._jvm.java.lang.System.getProperty("java.runtime.version")  # type: ignore[union-attr]
@@ -63,12 +63,12 @@ class Jobs:
         }
 
     def _start(self, order: Order) -> dict[str, Any]:
-        self._query = flows.start(self._spark, order, available_now=False)
+        self._query = cases.start_flow_query(self._spark, order, available_now=False)
         return {}
 
     def _stop(self, _order: Order) -> dict[str, Any]:
         query, self._query = self._query, None
-        return {"batches": []} if query is None else flows.stop(query)
+        return {"batches": []} if query is None else cases.stop_query(query)
 
 
 def main() -> None:

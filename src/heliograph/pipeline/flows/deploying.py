@@ -6,13 +6,13 @@ repeated. Flows for which that is wrong are refused here, or kept to one partiti
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from heliograph.errors import Problem
 from heliograph.flow.definition import FlowDefinition, NodeDefinition, known, single_partition, suggestion
 from heliograph.flow.engine import syntax_nodes
 from heliograph.flow.inline import read_flow_settings
 from heliograph.flow.language import parse_program, syntax
+from heliograph.pipeline.errors import NotDeployable
 from heliograph.pipeline.flows.aggregation import fan_in
-from heliograph.pipeline.flows.reaching import INPUTS, reachable
+from heliograph.pipeline.flows.reachable import INPUTS, reachable
 from heliograph.pipeline.flows.routes import DEAD_LETTERS, Routes
 
 OUTPUTS = ("QueueOutput", "QueueReply", "Publication", "FileOutput")
@@ -46,7 +46,7 @@ def check_deployable(definition: FlowDefinition, input_node: str | None, routes:
     ]
     if problems:
         lines = "\n".join(f"  {problem}" for problem in problems)
-        raise Problem(f"flow {definition.name} cannot run on Spark:\n{lines}")
+        raise NotDeployable(f"flow {definition.name} cannot run on Spark:\n{lines}")
     return entry
 
 
@@ -58,14 +58,16 @@ def _input(definition: FlowDefinition, wanted: str | None) -> str:
         if len(fitting) == 1 or len(inputs) == 1:
             wanted = (fitting or list(inputs))[0]
         else:
-            raise Problem(f"flow {definition.name} has several inputs; say which one gets the stream: {known(inputs)}")
+            raise NotDeployable(
+                f"flow {definition.name} has several inputs; say which one gets the stream: {known(inputs)}"
+            )
     if wanted not in inputs:
-        raise Problem(
+        raise NotDeployable(
             f"flow {definition.name} has no input {wanted}{suggestion(wanted, inputs)}; it has: {known(inputs)}"
         )
     node = inputs[wanted]
     if node.type in _REFUSED_INPUTS:
-        raise Problem(f"flow {definition.name} cannot run on Spark:\n  {_told(node, _REFUSED_INPUTS[node.type])}")
+        raise NotDeployable(f"flow {definition.name} cannot run on Spark:\n  {_told(node, _REFUSED_INPUTS[node.type])}")
     return wanted
 
 
@@ -137,14 +139,14 @@ def check_folder_suffices(definition: FlowDefinition, entry: str, routes: Routes
     """`Problem` if a flow that reads the folder of a log, without its server, needs the server all the same."""
     nodes = reachable(definition, entry).values()
     if fan_in.fan_ins(definition, nodes):
-        raise Problem(
+        raise NotDeployable(
             f"server: {folder} is the folder of a log, which is for reading only, but flow {definition.name} "
             "aggregates, for which the server makes streams; expected the URL of the server"
         )
     sent = [node.name for node in nodes if node.type in OUTPUTS and _goes_to_server(node, routes)]
     sent += [DEAD_LETTERS] if routes.dead_letters.to_server else []
     if sent:
-        raise Problem(
+        raise NotDeployable(
             f"server: {folder} is the folder of a log, which is for reading only, but messages of flow "
             f"{definition.name} go to the server from: {', '.join(sent)}; expected the URL of the server, or files or "
             f"a table for all of them, such as {sent[-1]}=parquet:FOLDER"

@@ -16,10 +16,10 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
-from heliograph.pipeline.plain_errors import plain_errors
 from heliograph.pipeline.source.offsets import Piece, identity_in
 from heliograph.pipeline.source.options import SourceOptions
 from heliograph.pipeline.source.reading import SharePartition, StreamMicroBatchReader
+from heliograph.pipeline.spark_errors import plain_errors
 
 if TYPE_CHECKING:
     from heliograph.pipeline.flows.processing import FlowJob
@@ -70,8 +70,8 @@ class FlowReader(StreamMicroBatchReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Do all that a task has to do; then there is a row for each message."""
-        from heliograph.pipeline.flows.outlets.task import part_of_task  # noqa: PLC0415 - for executors only
         from heliograph.pipeline.sink.encoded import EncodedPublishing  # noqa: PLC0415
+        from heliograph.pipeline.sink.part import part_of_task  # noqa: PLC0415 - for executors only
 
         job, server = _unpickled(self._flow)
         came = _Counted(super().read(partition))

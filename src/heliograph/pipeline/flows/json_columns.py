@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.json as pj
 
 from heliograph.errors import Problem
+from heliograph.pipeline.errors import InvalidRow
 
 
 def json_rows(payloads: Sequence[bytes], schema: pa.Schema) -> pa.Table:
@@ -27,10 +28,10 @@ def json_rows(payloads: Sequence[bytes], schema: pa.Schema) -> pa.Table:
             ),
         )
     except pa.ArrowException as error:
-        raise Problem(f"expected JSON with {_shown(schema)}: {error}") from error
+        raise InvalidRow(f"expected JSON with {_shown(schema)}: {error}") from error
     # Two halves could make a whole otherwise.
     if not whole or table.num_rows != len(payloads):
-        raise Problem(f"expected one JSON object with {_shown(schema)} in each payload")
+        raise InvalidRow(f"expected one JSON object with {_shown(schema)} in each payload")
     return table.select(schema.names).cast(schema)
 
 

@@ -5,14 +5,14 @@ from pathlib import Path
 from tempfile import gettempdir
 from typing import TYPE_CHECKING
 
-from heliograph.errors import Problem
 from heliograph.flow.definition import FlowDefinition, single_partition
 from heliograph.flow.engine import CompiledFlow
 from heliograph.flow.inline import read_flow_settings
 from heliograph.flow.loading import load_flow
+from heliograph.pipeline.errors import NotDeployable
 from heliograph.pipeline.flows.deploying import check_deployable
 from heliograph.pipeline.flows.effect_rows import DDL
-from heliograph.pipeline.flows.native.plan import decided
+from heliograph.pipeline.flows.native.marking import decided
 from heliograph.pipeline.flows.processing import FlowJob
 from heliograph.pipeline.flows.routes import Routes
 
@@ -67,7 +67,7 @@ def flow_outputs(
 def messages_of(df: "DataFrame", definition: FlowDefinition, entry: str) -> "DataFrame":
     """The columns that a flow looks at, and what Spark has decided; in one partition if the flow wants that."""
     if "payload" not in df.columns:
-        raise Problem(f"a flow needs a column payload; there are: {', '.join(df.columns)}")
+        raise NotDeployable(f"a flow needs a column payload; there are: {', '.join(df.columns)}")
     chosen = df.select(*(df[name].cast(kind).alias(name) for name, kind in _NEEDED.items() if name in df.columns))
     # Without a shuffle: the parts of a stream come one after the other, each in its order.
     return decided(chosen.coalesce(1) if single_partition(definition.settings) else chosen, definition, entry)
@@ -85,7 +85,7 @@ def state_folder(state: str | None, definition: FlowDefinition) -> str:
     if state is None:
         for name, url in read_flow_settings(definition).data_sources.items():
             if not url or (url.startswith("sqlite") and not url.startswith("sqlite:////")):
-                raise Problem(
+                raise NotDeployable(
                     f"flow {definition.name}: data source {name} is a file of SQLite; say with `state` in which "
                     "folder, which all executors have to reach"
                 )

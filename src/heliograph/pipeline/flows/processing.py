@@ -19,7 +19,6 @@ import pyarrow as pa
 
 from heliograph.common import private_files
 from heliograph.common.bounded_dict import BoundedDict
-from heliograph.errors import Problem
 from heliograph.flow.definition import FlowDefinition
 from heliograph.flow.engine import (
     Backout,
@@ -39,11 +38,12 @@ from heliograph.flow.formats import Envelope
 from heliograph.flow.hosting import SPARK, Step, Waiting, is_new, unreachable, with_dead_letters
 from heliograph.flow.inline import TraceWriter, read_flow_settings
 from heliograph.flow.language import SharedVariables
-from heliograph.pipeline.flows.aggregation.recording import RecordingStore
+from heliograph.pipeline.errors import DatabaseFailed, PublishingFailed
+from heliograph.pipeline.flows.aggregation_requests import RecordingStore
 from heliograph.pipeline.flows.deploying import written_sources
 from heliograph.pipeline.flows.envelopes import envelopes_of
 from heliograph.pipeline.flows.lookups import Lookups, RememberingDatabases
-from heliograph.pipeline.flows.native.marks import undropped
+from heliograph.pipeline.flows.native.marking import undropped
 from heliograph.pipeline.flows.sending import Prepared, Readable, Sending
 from heliograph.pipeline.flows.shared_state import load_shared, save_shared
 
@@ -197,7 +197,7 @@ class FlowWorker:
             self._commit()
         else:
             self._undo()
-        for at in decision.singly:
+        for at in decision.one_by_one:
             prepared[at] = self._alone(envelopes[at], sending)
         return prepared
 
@@ -232,7 +232,7 @@ class FlowWorker:
                 return prepared[0]
             self._undo()
             if step is Step.STOP:
-                raise Problem(f"flow {self.flow.definition.name}: {'; '.join(refused[0].values())}")
+                raise PublishingFailed(f"flow {self.flow.definition.name}: {'; '.join(refused[0].values())}")
             if step.is_done:
                 return prepared[0]
             known = {**known, **refused[0]}
@@ -268,7 +268,7 @@ class FlowWorker:
             self._undo()
             pause = waiting.pause(time.monotonic())
             if pause is None:
-                raise Problem(f"flow {self.flow.definition.name} cannot reach a database: {why}")
+                raise DatabaseFailed(f"flow {self.flow.definition.name} cannot reach a database: {why}")
             LOG.warning("flow %s waits for a database: %s", self.flow.definition.name, why)
             time.sleep(pause)
 
@@ -282,4 +282,6 @@ class FlowWorker:
             self._databases.commit_all()
         except DatabaseError as error:
             self._undo()
-            raise Problem(f"flow {self.flow.definition.name}: changes could not be committed: {error}") from error
+            raise DatabaseFailed(
+                f"flow {self.flow.definition.name}: changes could not be committed: {error}"
+            ) from error

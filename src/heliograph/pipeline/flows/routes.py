@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl
 
-from heliograph.errors import Problem
+from heliograph.pipeline.errors import InvalidOption
 
 DEAD_LETTERS = "dead_letters"
 """The name of the route for messages that fail; nodes cannot be called so in a route."""
@@ -49,7 +49,7 @@ class Route:
         """A route as people write it; `where` is for the message if it is wrong."""
         kind, colon, rest = text.partition(":")
         if kind not in KINDS or bool(colon) != (kind != "flow") or (colon and not rest):
-            raise Problem(f"{where}: expected {_FORMS}, found {text!r}")
+            raise InvalidOption(f"{where}: expected {_FORMS}, found {text!r}")
         if kind not in _OPTIONS:
             return cls(kind, rest)
         target, _, query = rest.partition("?") if kind == "parquet" else _table_parts(rest)
@@ -57,7 +57,7 @@ class Route:
         if kind == "table":
             target, _, table = target.rpartition("#")
             if not target or not table:
-                raise Problem(f"{where}: expected table:URL#TABLE, found {text!r}")
+                raise InvalidOption(f"{where}: expected table:URL#TABLE, found {text!r}")
         options = _options(kind, query, where)
         return cls(
             kind,
@@ -79,12 +79,12 @@ def _options(kind: str, query: str, where: str) -> dict[str, str]:
     options = dict(parse_qsl(query, keep_blank_values=True))
     for name in options:
         if name not in _OPTIONS[kind]:
-            raise Problem(f"{where}: {kind} has no option {name}; it has: {', '.join(_OPTIONS[kind])}")
+            raise InvalidOption(f"{where}: {kind} has no option {name}; it has: {', '.join(_OPTIONS[kind])}")
     form = options.get("format", "")
     if form not in {"", "json"}:
-        raise Problem(f"{where}: expected format=json, found format={form}")
+        raise InvalidOption(f"{where}: expected format=json, found format={form}")
     if bool(form) != bool(options.get("schema")):
-        raise Problem(f"{where}: format=json and schema=DDL go together (schema=device string, value double)")
+        raise InvalidOption(f"{where}: format=json and schema=DDL go together (schema=device string, value double)")
     return options
 
 
@@ -103,7 +103,7 @@ class Routes:
         by_node: dict[str, Route] = {}
         for node, text in pairs:
             if node in by_node:
-                raise Problem(f"{node} has two routes; an output goes to one place")
+                raise InvalidOption(f"{node} has two routes; an output goes to one place")
             by_node[node] = Route.parse(text, f"route of {node}")
         dead_letters = by_node.pop(DEAD_LETTERS, Route())
         return cls(by_node, dead_letters)
@@ -122,5 +122,5 @@ _AS_THE_FLOW_SAYS = Route()
 def _pair(text: str) -> tuple[str, str]:
     node, equals, route = text.partition("=")
     if not equals or not node:
-        raise Problem(f"expected NODE=ROUTE with a route such as {_FORMS}, found {text!r}")
+        raise InvalidOption(f"expected NODE=ROUTE with a route such as {_FORMS}, found {text!r}")
     return node, route

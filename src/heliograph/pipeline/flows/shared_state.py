@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from heliograph.common import private_files
-from heliograph.errors import Problem
+from heliograph.pipeline.errors import NotDeployable
 
 _SUFFIX = ".shared"
 
@@ -29,7 +29,9 @@ def save_shared(folder: Path, batch: int, values: dict[str, Any]) -> None:
     try:
         data = pickle.dumps(values)
     except (pickle.PicklingError, TypeError, AttributeError) as error:
-        raise Problem(f"the SHARED variables {', '.join(values)} cannot be kept for the next batch: {error}") from error
+        raise NotDeployable(
+            f"the SHARED variables {', '.join(values)} cannot be kept for the next batch: {error}"
+        ) from error
     private_files.make_folder(folder)
     part = folder / f".{batch}.{os.getpid()}"
     with open(part, "wb", opener=private_files.opener) as file:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from heliograph.common.ports import PAGES_URL
-from heliograph.errors import Problem
 from heliograph.flow.definition import FlowDefinition, single_partition
+from heliograph.pipeline.errors import InvalidOption
 from heliograph.pipeline.flows.aggregation.fan_in import fan_ins
 from heliograph.pipeline.flows.aggregation.starting import Aggregation
 from heliograph.pipeline.flows.deploying import check_deployable, check_folder_suffices, sends_messages_only
@@ -21,7 +21,7 @@ from heliograph.pipeline.flows.outlets.parquet import DAY
 from heliograph.pipeline.flows.outlets.plan import OutputsPlan
 from heliograph.pipeline.flows.outputs import SOURCE_DDL, Flow, definition_of, messages_of
 from heliograph.pipeline.flows.processing import FlowJob
-from heliograph.pipeline.flows.reaching import reachable
+from heliograph.pipeline.flows.reachable import reachable
 from heliograph.pipeline.flows.routes import DEAD_LETTERS, Route, Routes
 from heliograph.pipeline.flows.sending import MessagesOnly, Sending
 from heliograph.pipeline.sink.options import SinkOptions, sink_options
@@ -115,7 +115,7 @@ def checkpoint_folder(checkpoint: str, need: str) -> Path:
     if not colon or "/" in scheme:
         return Path(checkpoint).absolute()
     if scheme.lower() != "file" or not path.startswith("/"):
-        raise Problem(f"checkpoint: expected a folder, or file:///FOLDER, {_NEEDS[need]}, found {checkpoint}")
+        raise InvalidOption(f"checkpoint: expected a folder, or file:///FOLDER, {_NEEDS[need]}, found {checkpoint}")
     return Path("/" + path.lstrip("/"))
 
 
@@ -158,7 +158,7 @@ def _absolute(routes: Routes) -> Routes:
             return route
         path = route.target.removeprefix("file://")
         if "://" in path:
-            raise Problem(
+            raise InvalidOption(
                 f"route of {name}: expected a folder that the driver and all executors reach, found {route.target}"
             )
         return replace(route, target=str(Path(path).absolute()))
@@ -174,7 +174,7 @@ def _json_schemas(routes: Routes) -> dict[str, pa.Schema]:
     from pyspark.sql.types import StructType  # noqa: PLC0415
 
     if routes.dead_letters.json_schema:
-        raise Problem(f"route of {DEAD_LETTERS}: what failed is kept as it came; leave out format=json")
+        raise InvalidOption(f"route of {DEAD_LETTERS}: what failed is kept as it came; leave out format=json")
     schemas = {}
     for node, route in routes.by_node.items():
         if route.json_schema:
@@ -184,7 +184,7 @@ def _json_schemas(routes: Routes) -> dict[str, pa.Schema]:
                 schemas[node] = to_arrow_schema(columns, timezone="UTC")
             except PySparkException as error:
                 message = str(error).strip().splitlines()[0]
-                raise Problem(f"route of {node}: {route.json_schema!r} is no schema: {message}") from error
+                raise InvalidOption(f"route of {node}: {route.json_schema!r} is no schema: {message}") from error
     return schemas
 
 
@@ -193,4 +193,6 @@ def _check_partitions(routes: Routes, schemas: Mapping[str, pa.Schema]) -> None:
         columns = [*schemas.get(node, SCHEMA).names, DAY]
         for column in route.partition:
             if column not in columns:
-                raise Problem(f"route of {node}: there is no column {column} to partition by; there are: {columns}")
+                raise InvalidOption(
+                    f"route of {node}: there is no column {column} to partition by; there are: {columns}"
+                )

@@ -8,21 +8,18 @@ server and `helio pipeline` read.
 from typing import TYPE_CHECKING
 
 from heliograph.common.lazy_names import lazy_names
-from heliograph.pipeline.running.checking import check
 from heliograph.pipeline.running.pipeline import JobSettings, Pipeline
-from heliograph.pipeline.running.run import run_pipeline
+from heliograph.pipeline.running.run import check, run_pipeline
 from heliograph.pipeline.running.status import State, Status
 
 if TYPE_CHECKING:
-    from heliograph.pipeline.running.errors import is_sparks, sentence
     from heliograph.pipeline.running.status import StatusFile
 
 __getattr__ = lazy_names(
     __name__,
     {
-        "errors": "is_sparks sentence",
         "status": "StatusFile",
     },
 )
 
-__all__ = ["JobSettings", "Pipeline", "State", "Status", "StatusFile", "check", "is_sparks", "run_pipeline", "sentence"]
+__all__ = ["JobSettings", "Pipeline", "State", "Status", "StatusFile", "check", "run_pipeline"]

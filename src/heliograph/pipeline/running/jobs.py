@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heliograph.errors import Problem
+from heliograph.pipeline.errors import JobError
 from heliograph.pipeline.running.pipeline import JobSettings
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ def job_file(file: str) -> Path:
     """Where the file is; a Problem if it is not there."""
     path = Path(file).absolute()
     if not path.is_file():
-        raise Problem(f"{file}: expected a Python file with build(spark, settings), found none")
+        raise JobError(f"{file}: expected a Python file with build(spark, settings), found none")
     return path
 
 
@@ -36,14 +37,14 @@ def start_job(spark: "SparkSession", file: str, settings: JobSettings) -> list["
         spec.loader.exec_module(module)
         build = getattr(module, "build", None)
         if not callable(build):
-            raise Problem(f"{file}: expected a function build(spark, settings), found none")
+            raise JobError(f"{file}: expected a function build(spark, settings), found none")
         queries = build(spark, settings)
     except Problem:
         raise
     except Exception as error:
-        raise Problem(f"{_place(path, error)}: {type(error).__name__}: {error}") from error
+        raise JobError(f"{_place(path, error)}: {type(error).__name__}: {error}") from error
     if not isinstance(queries, list) or not queries or not all(hasattr(one, "lastProgress") for one in queries):
-        raise Problem(f"{file}: expected build to return a list of streaming queries, found {queries!r}")
+        raise JobError(f"{file}: expected build to return a list of streaming queries, found {queries!r}")
     return queries
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from heliograph.common.ports import PAGES_URL
 from heliograph.common.suggestions import closest_name
-from heliograph.errors import Problem
+from heliograph.pipeline.errors import InvalidOption
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 """Its folder has this name, and a file name has 255 bytes at most."""
@@ -63,12 +63,12 @@ class Pipeline:
     def __post_init__(self) -> None:
         """Look for what cannot work."""
         if not _NAME.fullmatch(self.name):
-            raise Problem(
+            raise InvalidOption(
                 f'expected letters, digits, "-", "_" and "." as the name of a pipeline, a letter or digit first, '
                 f"at most 200, found {self.name[:210]!r}"
             )
         for mistake in self._mistakes():
-            raise Problem(f"pipeline {self.name}: {mistake}")
+            raise InvalidOption(f"pipeline {self.name}: {mistake}")
 
     def _mistakes(self) -> list[str]:
         found = []

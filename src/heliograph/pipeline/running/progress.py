@@ -1,4 +1,4 @@
-"""What queries say of their progress, added up."""
+"""Progress of a pipeline's queries: rows, rates, offsets, and how far behind their streams they are."""
 
 import json
 import time
@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
+from heliograph.errors import Problem
+from heliograph.log.streams import RemoteStreamReader, StreamReader, StreamSource, stream_lag
+from heliograph.pipeline.running.pipeline import Pipeline
 
 Event = Mapping[str, Any]
 """One of Spark's progress events, as JSON has it."""
 Offsets = dict[str, dict[str, int]]
 _WINDOW = 10.0
 """Seconds over which the rate is taken."""
+_TIMEOUT = 5.0
 
 
 class QueryProgress:
@@ -91,3 +95,38 @@ class Rate:
             self._taken.popleft()
         seconds = min(_WINDOW, now - self._began)
         return sum(rows for _, rows in self._taken) / seconds if seconds > 0 else 0.0
+
+
+class LagMeter:
+    """Looks at the streams that a pipeline reads."""
+
+    def __init__(self, pipeline: Pipeline) -> None:
+        self._server = pipeline.server
+        self._readers: dict[str, StreamSource] = {}
+
+    def measure(self, offsets: Mapping[str, Mapping[str, int]]) -> tuple[int | None, float | None]:
+        """Messages and seconds; nothing if the server cannot be asked or there is no offset yet."""
+        messages, seconds = 0, 0.0
+        if not offsets:
+            return None, None
+        try:
+            for stream, partitions in offsets.items():
+                done = {int(number): offset for number, offset in partitions.items()}
+                lag = stream_lag(self._reader(stream), done, time.time() * 1000)
+                messages, seconds = messages + lag.messages, max(seconds, lag.seconds)
+        except (Problem, OSError):
+            return None, None
+        return messages, round(seconds, 3)
+
+    def _reader(self, stream: str) -> StreamSource:
+        if stream not in self._readers:
+            remote = self._server.startswith(("http://", "https://"))
+            self._readers[stream] = (
+                RemoteStreamReader(self._server, stream, _TIMEOUT) if remote else StreamReader(self._server, stream)
+            )
+        return self._readers[stream]
+
+    def close(self) -> None:
+        """Let go of what is open."""
+        for reader in self._readers.values():
+            reader.close()

@@ -13,19 +13,22 @@ from heliograph.client import ConnectionLost, NoAnswer
 from heliograph.common import private_files
 from heliograph.common.backoff import Backoff
 from heliograph.common.private_files import DirectoryLock
-from heliograph.errors import Problem
+from heliograph.errors import Problem, StorageError
 from heliograph.log.streams import ServerUnreachable
-from heliograph.pipeline.running.checking import check, load_definition
-from heliograph.pipeline.running.errors import is_sparks, sentence
-from heliograph.pipeline.running.jobs import start_job
-from heliograph.pipeline.running.lag import LagMeter
+from heliograph.pipeline.errors import PipelineError
+from heliograph.pipeline.running.jobs import job_file, start_job
 from heliograph.pipeline.running.pipeline import JobSettings, Pipeline
-from heliograph.pipeline.running.progress import QueryProgress, Rate, offsets_of_all
+from heliograph.pipeline.running.progress import LagMeter, QueryProgress, Rate, offsets_of_all
 from heliograph.pipeline.running.status import State, Status, StatusFile
+from heliograph.pipeline.source.access import make_stream, open_stream
+from heliograph.pipeline.source.options import source_options
+from heliograph.pipeline.spark_errors import is_spark_error, spark_error_text
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
+
+    from heliograph.flow.definition import FlowDefinition
 
 log = logging.getLogger(__name__)
 
@@ -57,7 +60,7 @@ def run_pipeline(
         private_files.make_folder(folder)
         private_files.tighten([folder])
     except OSError as error:
-        raise Problem(f"{folder}: {error.strerror or error}") from None
+        raise StorageError(f"{folder}: {error.strerror or error}") from None
     lock = DirectoryLock(folder, f"pipeline {pipeline.name}, which runs already")
     try:
         return _Run(pipeline, stop, report, once=once).run()
@@ -99,10 +102,10 @@ class _Run:
                 with suppress(Exception):  # it may be gone already, and there is nothing to lose in it
                     spark.stop()
         except BaseException as error:
-            self.status.error = str(error) if isinstance(error, Problem) else sentence(error)
+            self.status.error = str(error) if isinstance(error, Problem) else spark_error_text(error)
             self._tell(State.FAILED)
-            if is_sparks(error):
-                raise Problem(self.status.error) from error
+            if is_spark_error(error):
+                raise PipelineError(self.status.error) from error
             raise
         finally:
             self._lag.close()
@@ -120,7 +123,7 @@ class _Run:
             failures += 1
             self.status.error = error
             if failures >= MOST_FAILURES:
-                raise Problem(f"{error} ({failures} failures in a row; the pipeline gives up)")
+                raise PipelineError(f"{error} ({failures} failures in a row; the pipeline gives up)")
             pause = backoff.pause()
             log.error("a query has failed and is started again in %g s: %s", pause, error)
             self.status.restarts += 1
@@ -181,7 +184,7 @@ class _Run:
             self._look(queries)
             for query in queries:
                 if query not in active and (error := query.query.exception()) is not None:
-                    return sentence(error)
+                    return spark_error_text(error)
             if not active:
                 return None
             if self._stop.wait(_LOOK):
@@ -243,3 +246,33 @@ def _finish_batch(query: "StreamingQuery", give_up: float) -> None:
         if last and last["timestamp"] != before:
             return
         time.sleep(0.02)
+
+
+def check(pipeline: Pipeline) -> None:
+    """A Problem if it cannot run. The stream of a topic is made last: not for something that cannot use it."""
+    options = source_options(pipeline.source_options, streaming=True)
+    if pipeline.job:
+        job_file(pipeline.job)
+    else:
+        definition = load_definition(pipeline)
+        if "://" not in pipeline.server:
+            _check_folder(pipeline, definition)
+    make_stream(options)
+    open_stream(options).close()
+
+
+def load_definition(pipeline: Pipeline) -> "FlowDefinition":
+    """The flow of a pipeline that has one."""
+    from heliograph.flow.loading import load_flow  # noqa: PLC0415 - a job needs no flows
+
+    return load_flow(Path(pipeline.flow), pipeline.env or None, dict(pipeline.parameters))
+
+
+def _check_folder(pipeline: Pipeline, definition: "FlowDefinition") -> None:
+    """Whether the folder of a log is enough for the flow."""
+    from heliograph.pipeline.flows.deploying import check_deployable, check_folder_suffices  # noqa: PLC0415 - needs Spark
+    from heliograph.pipeline.flows.routes import Routes  # noqa: PLC0415
+
+    routes = Routes.parse(pipeline.sinks)
+    entry = check_deployable(definition, pipeline.input_node or None, routes)
+    check_folder_suffices(definition, entry, routes, pipeline.server)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from heliograph.common import private_files
-from heliograph.errors import Problem
+from heliograph.errors import StorageError
 
 STATUS_FILE = "status.json"
 
@@ -105,4 +105,4 @@ class StatusFile:
                 file.write(json.dumps(asdict(status), indent=2) + "\n")
             new.rename(self._path)
         except OSError as error:
-            raise Problem(f"{self._path}: {error.strerror or error}") from None
+            raise StorageError(f"{self._path}: {error.strerror or error}") from None

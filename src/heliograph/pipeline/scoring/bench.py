@@ -16,8 +16,8 @@ import numpy as np
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from heliograph.errors import Problem
-from heliograph.pipeline.scoring.histograms import PERCENTILES, bucket_of, percentiles
+from heliograph.errors import InvalidInput
+from heliograph.pipeline.scoring.latencies import PERCENTILES, bucket_of, percentiles
 from heliograph.pipeline.session import build_session
 
 SAMPLES = 100_000_000
@@ -33,7 +33,7 @@ def bench_scores(count: int, parent: str | None) -> int:
     Raw samples are kept in a folder below `parent` meanwhile.
     """
     if count < RUNS * SECONDS:
-        raise Problem(f"expected at least {RUNS * SECONDS} samples, found {count}")
+        raise InvalidInput(f"expected at least {RUNS * SECONDS} samples, found {count}")
     before = SparkSession.getActiveSession()
     spark = build_session("heliograph lab bench")
     folder = Path(tempfile.mkdtemp(prefix="helio-bench-", dir=parent))

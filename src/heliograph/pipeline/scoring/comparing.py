@@ -9,9 +9,8 @@ import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
-from heliograph.errors import Problem
-from heliograph.pipeline.scoring.pairs import long_form
-from heliograph.pipeline.scoring.ratios import A_BETTER, CONFIDENCE, ratios
+from heliograph.errors import InvalidInput
+from heliograph.pipeline.scoring.ratios import A_BETTER, CONFIDENCE, long_form, ratios
 from heliograph.pipeline.scoring.scoring import interpreted, score_runs, session
 from heliograph.pipeline.scoring.selection import folder_of, select
 
@@ -76,14 +75,14 @@ def compare(
 def _compare(spark: SparkSession, a: str, b: str, sides: Sequence[pa.Table]) -> list[Comparison]:
     runs = [set(side["run"].to_pylist()) for side in sides]
     if common := runs[0] & runs[1]:
-        raise Problem(f"expected {a} and {b} to be different runs, found {min(common)} in both")
+        raise InvalidInput(f"expected {a} and {b} to be different runs, found {min(common)} in both")
     both = _beside(*sides)
     keys = [*_SUBJECT, "side", "block"]
     samples = long_form(spark.createDataFrame(both.select([*keys, *METRICS])), keys, METRICS)
     count = samples.where(f.col("value") > 0).groupBy(*_SUBJECT, "metric").agg(f.count_distinct("side").alias("sides"))
     together = count.where(f.col("sides") == 2).count()
     if not together:
-        raise Problem(f"expected {a} and {b} to have a scenario, variant and scale in common, found none")
+        raise InvalidInput(f"expected {a} and {b} to have a scenario, variant and scale in common, found none")
     rows = ratios(samples, _SUBJECT, 1 - (1 - CONFIDENCE) / together).collect()
     limited = both.filter(both["generator_bound"]).select(_SUBJECT).to_pylist()
     found = [

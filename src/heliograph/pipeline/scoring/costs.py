@@ -1,12 +1,24 @@
-"""What a message costs: CPU, memory, energy, room in a rack, disk."""
+"""One row for each run: what a message cost (CPU, memory, energy, disk), and the figures that runs are compared by."""
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
+from heliograph.pipeline.scoring.latencies import main_kind
 from heliograph.pipeline.scoring.rates import RECEIVERS, SENDERS
 from heliograph.pipeline.scoring.raw import RawRuns
 
 _GB = 2**30
+_ABOUT = (
+    *("run", "experiment", "scenario", "variant", "target", "target_version", "scale", "round", "purpose", "started"),
+    *("parameters", "connections", "passed", "generator_bound"),
+)
+_RATES = ("sent_rate", "received_rate", "round_trips", "sustained_rate", "connect_seconds")
+_LATENCIES = ("avg_ms", "p50_ms", "p99_ms", "max_ms")
+_COSTS = ("server_cpu_ms_per_message", "server_cpu_cores", "rss_bytes", "messages_per_watt")
+FIGURES = (*_RATES, *_LATENCIES, *_COSTS)
+HIGHER_IS_BETTER = ("sent_rate", "received_rate", "round_trips", "sustained_rate", "messages_per_watt")
+FINAL = ("measure", "confirm")
+"""Purposes of runs that count: those of a search on its way do not."""
 
 
 def traffic(rates: DataFrame) -> DataFrame:
@@ -72,3 +84,14 @@ def _sum_of(name: str, roles: tuple[str, ...]) -> Column:
 
 def _over(part: Column, whole: Column) -> Column:
     return f.when(whole > 0, part / whole)
+
+
+def figure_table(costs: DataFrame, percentiles: DataFrame) -> DataFrame:
+    """`figures`; latencies are of what the load is about, in the group that had most of it."""
+    mains = percentiles.groupBy("run").agg(main_kind().alias("kind"))
+    chosen = (
+        percentiles.join(f.broadcast(mains), ["run", "kind"])
+        .groupBy("run", f.col("kind").alias("latency_kind"))
+        .agg(*(f.max_by(name, "count").alias(name) for name in _LATENCIES))
+    )
+    return costs.join(chosen, "run", "left").select(*_ABOUT, "latency_kind", *FIGURES)

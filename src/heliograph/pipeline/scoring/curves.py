@@ -1,9 +1,12 @@
-"""How figures change with what grew from run to run: rates over clients, latency over the rate, the fan-out."""
+"""How figures change with what grew from run to run: rates over clients, latency over the rate, the fan-out.
+
+`direct_table` is about what distance costs: rates with a delay on the line, in per cent of the same test without it.
+"""
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f
 
-from heliograph.pipeline.scoring.figures import FINAL
+from heliograph.pipeline.scoring.costs import FINAL
 
 _Y = ("sent_rate", "received_rate", "round_trips", "avg_ms", "p99_ms", "server_cpu_cores")
 _RATE = "rate"
@@ -57,3 +60,26 @@ def _fixed() -> Column:
     chosen = f.when(f.col("x_name") == _RATE, over_rate).otherwise(others)
     entries = f.array_sort(f.map_entries(chosen))
     return f.concat(f.when(f.col("x_name") == _RATE, "rate").otherwise("size"), f.to_json(entries))
+
+
+DIRECT = {"HA.DISTANCE": "HA2", "DR.DISTANCE": "DR2"}
+"""Tests with a delay, and the same without."""
+_SAME = ("target", "scale", "size", "alone")
+
+
+def direct_table(figures: DataFrame) -> DataFrame:
+    """`direct`: each run with a delay beside the median of direct ones with the same target, scale and size."""
+    rates = (
+        figures.where(f.col("purpose").isin(*FINAL))
+        .withColumn("rate", f.coalesce("round_trips", "received_rate"))
+        .withColumn("size", f.get_json_object("parameters", "$.size"))
+        .withColumn("alone", f.get_json_object("parameters", "$.clients") == "1")
+    )
+    partner = f.create_map(*(f.lit(word) for pair in DIRECT.items() for word in pair))[f.col("scenario")]
+    usual = rates.groupBy(f.col("scenario").alias("direct"), *_SAME).agg(f.median("rate").alias("direct_rate"))
+    return (
+        rates.withColumn("direct", partner)
+        .join(usual, ["direct", *_SAME])
+        .where(f.col("direct_rate") > 0)
+        .select("run", "direct", "rate", "direct_rate", (100 * f.col("rate") / f.col("direct_rate")).alias("percent"))
+    )

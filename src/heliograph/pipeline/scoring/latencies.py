@@ -1,9 +1,15 @@
-"""Tables of latency: percentiles and distributions of each group and kind, and percentiles second by second."""
+"""Tables of latency: percentiles and distributions of each group and kind, and percentiles second by second.
+
+Percentiles come from log-linear histograms, in expressions of Spark's own. A bucket is named by the greatest value in
+it. With 8 bits there are 256 buckets for every power of two, so a value is known within 1/256. Counts are exact, and
+two histograms are merged by adding them.
+"""
+
+from collections.abc import Mapping, Sequence
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f
 
-from heliograph.pipeline.scoring.histograms import PERCENTILES, bucket_of, percentiles
 from heliograph.pipeline.scoring.raw import RawRuns
 
 ALL = ""
@@ -16,6 +22,9 @@ _MAIN = ("message", "round_trip", "connect")
 _COARSE_BITS = 5
 """Of distributions, which are for the eye."""
 _MS = 1e6
+BITS = 8
+PERCENTILES = {"p50": 5000, "p75": 7500, "p90": 9000, "p95": 9500, "p99": 9900, "p999": 9990, "p9999": 9999}
+"""In parts of ten thousand, which are whole numbers: ranks must not depend on how fractions are rounded."""
 
 
 def merged(raw: RawRuns) -> DataFrame:
@@ -93,3 +102,31 @@ def _totals() -> tuple[Column, ...]:
         nanoseconds,
         f.sum("sum_squares").alias("sum_squares"),
     )
+
+
+def bucket_of(value: Column, bits: int = BITS) -> Column:
+    """The bucket of a whole number above 0, or of a bucket of more bits."""
+    # A number and a half is never so near to a power of two that its logarithm could be rounded to the other side.
+    exponent = f.floor(f.log2(value + f.lit(0.5))).cast("int")
+    shift = f.greatest(f.lit(0), exponent - bits)
+    # Shifts by a column have no function in Python's interface, but in SQL.
+    whole = f.call_function("shiftleft", f.call_function("shiftright", value.cast("long"), shift), shift)
+    return whole + f.call_function("shiftleft", f.lit(1).cast("long"), shift) - 1
+
+
+def percentiles(histograms: DataFrame, keys: Sequence[str], wanted: Mapping[str, int] = PERCENTILES) -> DataFrame:
+    """For each key, the least value that so many of its values do not exceed; `histograms` has `bucket` and `count`."""
+    together = Window.partitionBy(*keys)
+    counted = histograms.select(
+        *keys,
+        "bucket",
+        f.sum("count").over(together.orderBy("bucket")).alias("until"),
+        f.sum("count").over(together).alias("total"),
+    )
+    return counted.groupBy(*keys).agg(
+        *(f.min(f.when(f.col("until") >= _rank(part), f.col("bucket"))).alias(name) for name, part in wanted.items())
+    )
+
+
+def _rank(part: int) -> Column:
+    return f.expr(f"greatest(1, (total * {part} + 9999) div 10000)")

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
-from heliograph.errors import Problem
+from heliograph.errors import InvalidInput
 from heliograph.pipeline.scoring.raw import RUNS
 
 SCORES = "scores"
@@ -51,7 +51,7 @@ class Ledger:
     def locked(self) -> Iterator[None]:
         """Nobody else scores this folder meanwhile; what was left half done is finished or thrown away."""
         if not self._runs.is_dir():
-            raise Problem(f"{self._runs.parent}: expected a folder with results of `helio lab run`, found none")
+            raise InvalidInput(f"{self._runs.parent}: expected a folder with results of `helio lab run`, found none")
         self._entries.mkdir(parents=True, exist_ok=True)
         with open(self.folder / ".lock", "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)

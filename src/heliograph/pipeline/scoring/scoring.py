@@ -10,13 +10,11 @@ from pyspark.sql import DataFrame, SparkSession
 
 from heliograph.pipeline.scoring import latencies, rates
 from heliograph.pipeline.scoring.bottlenecks import bottleneck_table
-from heliograph.pipeline.scoring.costs import cost_table, traffic, with_costs
-from heliograph.pipeline.scoring.curves import curve_table
-from heliograph.pipeline.scoring.direct import direct_table
-from heliograph.pipeline.scoring.figures import figure_table
+from heliograph.pipeline.scoring.costs import cost_table, figure_table, traffic, with_costs
+from heliograph.pipeline.scoring.curves import curve_table, direct_table
 from heliograph.pipeline.scoring.ledger import SCORES, Batch, Ledger
 from heliograph.pipeline.scoring.outliers import outlier_table
-from heliograph.pipeline.scoring.pairs import pair_table
+from heliograph.pipeline.scoring.ratios import pair_table
 from heliograph.pipeline.scoring.raw import RawRuns
 from heliograph.pipeline.scoring.resources import resource_use
 from heliograph.pipeline.session import build_session

@@ -8,8 +8,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from heliograph.common.suggestions import closest_name
-from heliograph.errors import Problem
-from heliograph.pipeline.scoring.figures import FINAL
+from heliograph.errors import InvalidInput
+from heliograph.pipeline.scoring.costs import FINAL
 from heliograph.pipeline.scoring.ledger import SCORES
 from heliograph.pipeline.scoring.raw import RUNS
 
@@ -42,7 +42,7 @@ def _named(figures: pa.Table, name: str, directory: Path) -> pa.Table:
         if found.num_rows:
             return found
     known = {text for column in ("run", "experiment") for text in figures[column].to_pylist()}
-    raise Problem(
+    raise InvalidInput(
         f"{name!r}: expected a run or an experiment of {directory}, or a folder with results, found none"
         f"{_suggestion(name, known)}"
     )
@@ -52,7 +52,7 @@ def _only(figures: pa.Table, column: str, value: str, what: str) -> pa.Table:
     found = figures.filter(pc.equal(figures[column], value))
     if not found.num_rows:
         there = sorted(set(figures[column].to_pylist()))
-        raise Problem(f"expected a {column} that is in the {what}, found {value!r}; there are: {', '.join(there)}")
+        raise InvalidInput(f"expected a {column} that is in the {what}, found {value!r}; there are: {', '.join(there)}")
     return found
 
 

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from heliograph.errors import Problem
+from heliograph.pipeline.errors import PipelineError
 from heliograph.pipeline.session.java import LAUNCHER, Java
 
 # The first version that keeps classes linked, and profiles, in one file (JEP 483, 514, 515).
@@ -65,7 +65,7 @@ def _practise(archive: Path) -> None:
     command = [sys.executable, "-m", "heliograph.pipeline.session.cds_training", str(archive)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own module
     if done.returncode or not archive.exists():
-        raise Problem(
+        raise PipelineError(
             f"no class archive was made; the session for it said: {done.stderr.strip() or done.stdout.strip()}"
         )
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from heliograph.errors import Problem
+from heliograph.errors import NotInstalled
 
 # What Spark 4.3 is made for: its launcher passes options that older versions refuse, and newer ones were never tried.
 OLDEST, NEWEST = 17, 25
@@ -58,7 +58,7 @@ def find_java(environment: Mapping[str, str] = os.environ) -> Java:
             return java
         found.append(str(java))
     what = f"found only {', '.join(found)}" if found else "found none by JAVA_HOME or on the PATH"
-    raise Problem(
+    raise NotInstalled(
         f"Spark needs Java {OLDEST} to {NEWEST}; {what}. "
         "Install one, or `pip install 'heliograph[spark]'`, which brings one along"
     )

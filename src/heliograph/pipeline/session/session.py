@@ -12,12 +12,11 @@ import pyspark
 from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
-from heliograph.errors import Problem
 from heliograph.pipeline import register
+from heliograph.pipeline.errors import PipelineError
 from heliograph.pipeline.session.archive import archive_directory, archive_of, make_archive, options_to_use
 from heliograph.pipeline.session.java import Java, find_java
-from heliograph.pipeline.session.machine import this_machine
-from heliograph.pipeline.session.settings import is_local, settings_of_session
+from heliograph.pipeline.session.settings import is_local, settings_of_session, this_machine
 
 _QUICK_PYTHON = {
     "PYSPARK_PYTHON": str(Path(__file__).with_name("launcher") / "bin" / "python"),
@@ -56,7 +55,7 @@ def build_session(
         try:
             spark = builder.getOrCreate()
         except PySparkRuntimeError as error:
-            raise Problem(f"Spark did not start with {java}; what it said is above. {error}") from error
+            raise PipelineError(f"Spark did not start with {java}; what it said is above. {error}") from error
     if is_local(settings["spark.master"]):
         _leave_out_checksum_files(spark)
     register(spark)

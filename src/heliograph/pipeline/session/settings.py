@@ -1,12 +1,14 @@
-"""What Spark is told when a session starts."""
+"""Settings of a Spark session, and how much of this machine (or container) a local session may use."""
 
+import os
 import socket
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from heliograph.common.network_errors import network_error_text
-from heliograph.errors import Problem
-from heliograph.pipeline.session.machine import Machine
+from heliograph.errors import Unreachable
+from heliograph.pipeline.errors import InvalidOption
 
 _LOG4J = Path(__file__).with_name("log4j2.properties")
 SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
@@ -35,6 +37,46 @@ _ANYWHERE = {
 _ATTEMPTS = 4
 """How often a task is tried here, as on a cluster. Left alone, Spark would end a query when a worker is lost."""
 _MASTERS = "local, local[N], local[N,ATTEMPTS], spark://HOST:PORT, k8s://URL, yarn"
+_GIGABYTE = 1 << 30
+_CGROUP = Path("/sys/fs/cgroup")
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Cores and bytes of memory that this process may use."""
+
+    cores: int
+    memory: int
+
+    @property
+    def heap(self) -> str:
+        """Java's heap: a quarter, because Python's workers, Arrow and the page cache live beside it."""
+        share = min(max(self.memory // 4, _GIGABYTE), 8 * _GIGABYTE)
+        return f"{share >> 20}m"
+
+
+def this_machine(cgroup: Path = _CGROUP) -> Machine:
+    """What the machine has, or the container if that is less."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return Machine(min(cores, _quota_of_cores(cgroup) or cores), min(memory, _limit_of_memory(cgroup) or memory))
+
+
+def _quota_of_cores(cgroup: Path) -> int | None:
+    quota, _, period = _read(cgroup / "cpu.max").partition(" ")
+    return max(1, int(quota) // int(period)) if quota.isdecimal() else None
+
+
+def _limit_of_memory(cgroup: Path) -> int | None:
+    limit = _read(cgroup / "memory.max")
+    return int(limit) if limit.isdecimal() else None
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text().strip()
+    except OSError:
+        return ""
 
 
 def is_local(master: str) -> bool:
@@ -77,14 +119,14 @@ def _on_this_machine(machine: Machine) -> dict[str, str]:
 def _check_conf(conf: Mapping[str, str]) -> None:
     for key in conf:
         if not key.startswith("spark."):
-            raise Problem(f'unknown setting "{key}"; settings of Spark begin with "spark."')
+            raise InvalidOption(f'unknown setting "{key}"; settings of Spark begin with "spark."')
 
 
 def _check_master(master: str) -> None:
     if master.startswith("spark://"):
         _check_reachable(master)
     elif not (is_local(master) or master == "yarn" or master.startswith("k8s://")):
-        raise Problem(f'unknown master "{master}"; expected one of: {_MASTERS}')
+        raise InvalidOption(f'unknown master "{master}"; expected one of: {_MASTERS}')
 
 
 def _check_reachable(master: str) -> None:
@@ -93,11 +135,11 @@ def _check_reachable(master: str) -> None:
     for address in master.removeprefix("spark://").split(","):
         host, _, port = address.rpartition(":")
         if not host or not port.isdecimal():
-            raise Problem(f'master "{master}": expected spark://HOST:PORT, found "{address}"')
+            raise InvalidOption(f'master "{master}": expected spark://HOST:PORT, found "{address}"')
         try:
             socket.create_connection((host, int(port)), timeout=5).close()
         except OSError as error:
             reasons.append(f"{address}: {network_error_text(error, address)}")
         else:
             return
-    raise Problem(f"no Spark master answers at {master} ({'; '.join(reasons)})")
+    raise Unreachable(f"no Spark master answers at {master} ({'; '.join(reasons)})")

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from heliograph.client import Connection, ConnectionLost, MessagingProblem, Producer, Session, connect
 from heliograph.common.network_errors import network_error_text
-from heliograph.errors import Problem
+from heliograph.pipeline.errors import PublishingFailed
 from heliograph.pipeline.sink.options import SinkOptions
 
 _TIMEOUT = 20.0
@@ -77,7 +77,7 @@ def amqp_address(options: SinkOptions) -> str:
             host = f"[{host}]" if ":" in str(host) else host
             scheme = "amqps" if listener["kind"] == "tls" else "amqp"
             return options.with_user(f"{scheme}://{host}:{listener['port']}")
-    raise Problem(f"the server at {options.server} has no AMQP listener, which is needed for writing")
+    raise PublishingFailed(f"the server at {options.server} has no AMQP listener, which is needed for writing")
 
 
 def _listeners(server: str) -> list[dict[str, object]]:
@@ -87,8 +87,8 @@ def _listeners(server: str) -> list[dict[str, object]]:
             listeners: list[dict[str, object]] = json.load(answer)
             return listeners
     except urllib.error.HTTPError as error:
-        raise Problem(f"cannot ask the server where it listens ({page}): {error}") from None
+        raise PublishingFailed(f"cannot ask the server where it listens ({page}): {error}") from None
     except (OSError, HTTPException) as error:  # the server is away, as if its AMQP listener had not answered
         raise ConnectionLost(f"cannot ask the server where it listens: {network_error_text(error, page)}") from None
     except ValueError as error:
-        raise Problem(f"{page}: expected the listeners of a server, found something else: {error}") from None
+        raise PublishingFailed(f"{page}: expected the listeners of a server, found something else: {error}") from None

@@ -37,7 +37,7 @@ from pyspark.sql.types import (
 )
 
 from heliograph.common.suggestions import closest_name
-from heliograph.errors import Problem
+from heliograph.pipeline.errors import InvalidOption
 from heliograph.pipeline.sink.options import SinkOptions
 
 _TEXT: tuple[type[DataType], ...] = (StringType,)
@@ -86,9 +86,9 @@ def used_columns(schema: StructType, options: SinkOptions) -> tuple[str, ...]:
         if field.name in KNOWN:
             _check_type(field.name, field.dataType)
         elif field.name not in PASSED_OVER:
-            raise Problem(_unknown(field.name))
+            raise InvalidOption(_unknown(field.name))
     if "payload" not in names:
-        raise Problem(f'expected a column "payload" (binary or string), found: {", ".join(names) or "no column"}')
+        raise InvalidOption(f'expected a column "payload" (binary or string), found: {", ".join(names) or "no column"}')
     _check_destination(names, options)
     return tuple(name for name in names if name in KNOWN)
 
@@ -98,7 +98,7 @@ def _check_destination(names: Sequence[str], options: SinkOptions) -> None:
         return
     if "kind" in names and "destination" in names:
         return
-    raise Problem(
+    raise InvalidOption(
         "expected an option topic or queue, or a column topic or queue (or kind and destination), "
         f"to say where messages go; found the columns: {', '.join(names)}"
     )
@@ -112,7 +112,7 @@ def _check_type(name: str, found: DataType) -> None:
         good = good and isinstance(found.valueType, _PROPERTY)
     if not good:
         types = " or ".join(_NAMES[kind] for kind in expected)
-        raise Problem(f'expected type {types} for column "{name}", found {found.simpleString()}')
+        raise InvalidOption(f'expected type {types} for column "{name}", found {found.simpleString()}')
 
 
 def _unknown(name: str) -> str:

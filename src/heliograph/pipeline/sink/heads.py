@@ -14,8 +14,8 @@ from heliograph.amqp.messages import (
     sections,
 )
 from heliograph.client import Queue, Topic
-from heliograph.errors import Problem
 from heliograph.mapping import QUEUE_PREFIX, TOPIC_PREFIX, identifier_from_correlation_data, is_durable
+from heliograph.pipeline.errors import InvalidRow
 from heliograph.pipeline.sink.options import SinkOptions
 
 Values = Mapping[str, Any]
@@ -65,18 +65,18 @@ def _address(values: Values, options: SinkOptions) -> str:
     kind, destination = values.get("kind"), values.get("destination")
     if kind is not None:
         if kind not in _KINDS:
-            raise Problem(f'expected {", ".join(_KINDS)} as kind, found "{kind}"')
+            raise InvalidRow(f'expected {", ".join(_KINDS)} as kind, found "{kind}"')
         if not destination:
-            raise Problem(f"has the kind {kind} and no destination")
+            raise InvalidRow(f"has the kind {kind} and no destination")
         return (TOPIC_PREFIX if kind == "topic" else QUEUE_PREFIX) + str(destination)
     topic, queue = values.get("topic"), values.get("queue")
     if topic and queue:
-        raise Problem(f'expected a topic or a queue, found both: "{topic}" and "{queue}"')
+        raise InvalidRow(f'expected a topic or a queue, found both: "{topic}" and "{queue}"')
     if topic:
         return TOPIC_PREFIX + str(topic)
     if queue:
         return QUEUE_PREFIX + str(queue)
-    raise Problem("has no destination: topic, queue and kind are null, empty or not there")
+    raise InvalidRow("has no destination: topic, queue and kind are null, empty or not there")
 
 
 def _persistent(values: Values) -> bool:
@@ -90,7 +90,7 @@ def _number(values: Values, name: str, default: int, most: int) -> int:
     if value is None:
         return default
     if not 0 <= value <= most:
-        raise Problem(f"expected 0 to {most} as {name}, found {value}")
+        raise InvalidRow(f"expected 0 to {most} as {name}, found {value}")
     return int(value)
 
 

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from heliograph.amqp.messages import MessageTemplate
 from heliograph.errors import Problem
 from heliograph.mapping import TOPIC_PREFIX, identifier_from_text
+from heliograph.pipeline.errors import InvalidRow
 from heliograph.pipeline.sink.heads import Values, template_of
 from heliograph.pipeline.sink.options import SinkOptions
 
@@ -94,7 +95,7 @@ class Messages:
         try:
             return template_of(values, self._options, now)
         except Problem as problem:
-            raise Problem(f"{self._where(row)}: {problem}") from None
+            raise InvalidRow(f"{self._where(row)}: {problem}") from None
 
     def _check_texts(self, texts: pa.Array, bodies: list[bytes], first: int) -> None:
         for row, (text, body) in enumerate(zip(texts.to_pylist(), bodies, strict=True), first):
@@ -102,7 +103,7 @@ class Messages:
                 try:
                     body.decode()
                 except UnicodeDecodeError as error:
-                    raise Problem(
+                    raise InvalidRow(
                         f"{self._where(row)}: the payload is to be a text, but is not UTF-8: {error}"
                     ) from None
 

@@ -7,7 +7,7 @@ from urllib.parse import quote, urlsplit, urlunsplit
 
 from heliograph.common.ports import PAGES_URL
 from heliograph.common.suggestions import closest_name
-from heliograph.errors import Problem
+from heliograph.pipeline.errors import InvalidOption
 
 LONGEST_JOB = 36
 KNOWN = ("server", "user", "password", "ca", "cert", "key", "topic", "queue", "job")
@@ -51,15 +51,17 @@ def sink_options(given: Mapping[str, str], *, streaming: bool) -> SinkOptions:
         if name in KNOWN:
             options[name] = value
         elif name not in _OF_SPARK:
-            raise Problem(_unknown(name))
+            raise InvalidOption(_unknown(name))
     _check_server(options.get("server", PAGES_URL))
     if "topic" in options and "queue" in options:
-        raise Problem(f'expected one of topic and queue, found both: "{options["topic"]}" and "{options["queue"]}"')
+        raise InvalidOption(
+            f'expected one of topic and queue, found both: "{options["topic"]}" and "{options["queue"]}"'
+        )
     for name in ("topic", "queue"):
         if name in options and not options[name]:
-            raise Problem(f"expected a name as option {name}, found nothing")
+            raise InvalidOption(f"expected a name as option {name}, found nothing")
     if "password" in options and "user" not in options:
-        raise Problem("the option password needs the option user")
+        raise InvalidOption("the option password needs the option user")
     if "job" in options:
         _check_job(options["job"], streaming)
     return SinkOptions(**options)
@@ -73,13 +75,15 @@ def _unknown(name: str) -> str:
 
 def _check_server(server: str) -> None:
     if urlsplit(server).scheme not in {"http", "https", "amqp", "amqps"} or not urlsplit(server).netloc:
-        raise Problem(f'expected an address (http://host:15880 or amqp://host:5672) as option server, found "{server}"')
+        raise InvalidOption(
+            f'expected an address (http://host:15880 or amqp://host:5672) as option server, found "{server}"'
+        )
 
 
 def _check_job(job: str, streaming: bool) -> None:
     if streaming:
-        raise Problem("the option job is for batch writes; a streaming query is known by its checkpoint")
+        raise InvalidOption("the option job is for batch writes; a streaming query is known by its checkpoint")
     if not _JOB.fullmatch(job) or len(job) > LONGEST_JOB:
-        raise Problem(
+        raise InvalidOption(
             f'expected at most {LONGEST_JOB} letters, digits and . _ / % - as option job, found "{job}"',
         )

@@ -1,6 +1,14 @@
-"""What a task has to write."""
+"""Which part of a query or job a task writes."""
 
 from typing import NamedTuple
+
+from pyspark import TaskContext
+
+from heliograph.pipeline.errors import InvalidOption
+
+QUERY = "sql.streaming.queryId"
+BATCH = "streaming.sql.batchId"
+"""Properties in which Spark tells a task what it belongs to; both stay the same when a batch is repeated."""
 
 
 def queues_of(name: str) -> str:
@@ -35,3 +43,13 @@ class Part(NamedTuple):
         Its row is known if there is a `single` message for each.
         """
         return self.row(first + number) if single else f"message {number + 1} of those from {self.row(first)} on"
+
+
+def part_of_task() -> Part:
+    """That of the task in which this is called."""
+    task = TaskContext.get()
+    query = task.getLocalProperty(QUERY) if task is not None else None
+    batch = task.getLocalProperty(BATCH) if task is not None else None
+    if task is None or query is None or batch is None:
+        raise InvalidOption("this is for streaming queries; for batches, write what flow_outputs gives")
+    return Part(query.replace("-", ""), int(batch), task.partitionId())

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from heliograph.client import Consumer, InUse, InvalidDestination, Message, Queue
 from heliograph.client.management import management
 from heliograph.errors import Problem
+from heliograph.pipeline.errors import CheckpointMismatch, PublishingFailed
 from heliograph.pipeline.sink.channel import Channel, channel_to
 from heliograph.pipeline.sink.options import SinkOptions
 from heliograph.pipeline.sink.part import queues_of
@@ -33,7 +34,7 @@ class Progress(NamedTuple):
     def rows_of(self, batch: int, name: str) -> int:
         """How many rows of this batch are there already; a `Problem` if a later batch is."""
         if self.batch > batch:
-            raise Problem(
+            raise CheckpointMismatch(
                 f"{name} was to publish batch {batch}, but the server already has batch {self.batch} of it. The "
                 "checkpoint is older than what was published; begin with a new checkpoint directory"
             )
@@ -58,7 +59,7 @@ class Token:
             batch, rows = message.body.split()
             return Progress(int(batch), int(rows))
         except (AttributeError, ValueError):
-            raise Problem(f'expected two numbers in queue {self._queue}, found "{message.body}"') from None
+            raise PublishingFailed(f'expected two numbers in queue {self._queue}, found "{message.body}"') from None
 
     def put(self, progress: Progress) -> None:
         """What the server has when this unit of work is committed."""
@@ -77,7 +78,7 @@ class Token:
                 self._define()
             except InUse:
                 if time.monotonic() > deadline:
-                    raise Problem(
+                    raise PublishingFailed(
                         f"another attempt at this task still holds queue {self._queue} after {_PATIENCE:.0f} seconds"
                     ) from None
                 time.sleep(_PAUSE)

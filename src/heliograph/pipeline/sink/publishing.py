@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import pyarrow as pa
 
-from heliograph.errors import Problem
+from heliograph.pipeline.errors import PublishingFailed
 from heliograph.pipeline.sink.messages import Messages
 from heliograph.pipeline.sink.options import SinkOptions
 from heliograph.pipeline.sink.part import Part
@@ -57,7 +57,7 @@ class Publishing:
 
     def _check(self, rows: int) -> None:
         if rows < self._units.first:
-            raise Problem(
+            raise PublishingFailed(
                 f"partition {self._part.partition} of batch {self._part.batch} had at least {self._units.first} rows "
                 f"when it was published before, and has {rows} now; a repeated batch must have the same rows in the "
                 "same order"

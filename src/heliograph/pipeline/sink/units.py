@@ -15,7 +15,7 @@ from heliograph.client import (
     TransactionInDoubt,
     TransactionRolledBack,
 )
-from heliograph.errors import Problem
+from heliograph.pipeline.errors import PublishingFailed, ServerGone
 from heliograph.pipeline.sink.channel import Channel, channel_to, drop_channel, was_reached
 from heliograph.pipeline.sink.options import SinkOptions
 from heliograph.pipeline.sink.part import Part
@@ -88,7 +88,7 @@ class Units:
                 self._commit()
             except _LOST as problem:
                 if time.monotonic() > deadline:
-                    raise Problem(f"{self._part.row(self.first)} cannot be published: {problem}") from None
+                    raise PublishingFailed(f"{self._part.row(self.first)} cannot be published: {problem}") from None
                 self._recover(deadline)
 
     def end(self) -> None:
@@ -128,7 +128,9 @@ class Units:
         assert self._token is not None
         assert self._channel is not None
         if not self._taken and self._done() != self.first:
-            raise Problem(f"queue {self._part.queue} does not have what was put into it; somebody else has changed it")
+            raise PublishingFailed(
+                f"queue {self._part.queue} does not have what was put into it; somebody else has changed it"
+            )
         self._token.put(Progress(self._part.batch, self.next))
         self._check_answers()
         self._channel.work.commit()
@@ -143,7 +145,7 @@ class Units:
                 if isinstance(why, _LOST):
                     raise why
                 place = self._part.message(self.first, at + number, single=self._count == self.next - self.first)
-                raise Problem(f"{place} was refused by the server: {why}") from None
+                raise PublishingFailed(f"{place} was refused by the server: {why}") from None
             at += len(payloads)
 
     def _clear(self, first: int) -> None:
@@ -163,12 +165,12 @@ class Units:
                 self._clear(first)
                 self._take()
                 if first < self.first < following:
-                    raise Problem(f"another attempt has published some from {self._part.row(first)} on")
+                    raise PublishingFailed(f"another attempt has published some from {self._part.row(first)} on")
                 if payloads and self.first == first:
                     self._add(payloads, following)
             except _LOST as problem:
                 if time.monotonic() > deadline:
-                    raise Problem(
+                    raise ServerGone(
                         f"the server at {self._options.server} was lost, and did not come back: {problem}"
                     ) from None
             else:

@@ -11,7 +11,7 @@ import select
 import stat
 from functools import cache
 
-from heliograph.errors import Problem
+from heliograph.pipeline.errors import PublishingFailed
 
 
 class Upstream:
@@ -26,7 +26,7 @@ class Upstream:
     def check(self) -> None:
         """A `Problem` if the other end of one of them is closed, though the task still runs."""
         if any(event & select.POLLRDHUP for _, event in self._poll.poll(0)):
-            raise Problem("the rows of this task ended before their time; what was not committed is undone")
+            raise PublishingFailed("the rows of this task ended before their time; what was not committed is undone")
 
 
 @cache

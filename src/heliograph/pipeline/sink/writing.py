@@ -17,18 +17,16 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import StructType
 
 from heliograph.errors import Problem
-from heliograph.pipeline.plain_errors import plain_errors
+from heliograph.pipeline.errors import InvalidOption
 from heliograph.pipeline.sink.columns import used_columns
 from heliograph.pipeline.sink.options import SinkOptions, sink_options
+from heliograph.pipeline.sink.part import BATCH, QUERY
+from heliograph.pipeline.spark_errors import plain_errors
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
 
 log = logging.getLogger(__name__)
-
-QUERY = "sql.streaming.queryId"
-BATCH = "streaming.sql.batchId"
-"""Where Spark tells a task what it belongs to; both stay the same when a batch is repeated."""
 
 _MANY_PARTITIONS = 50
 _WAITS_FOR_PARTITIONS = (
@@ -49,7 +47,7 @@ class Published(WriterCommitMessage):
 def batch_writer(schema: StructType, overwrite: bool, options: Mapping[str, str]) -> DataSourceWriter:
     """For `df.write`."""
     if overwrite:
-        raise Problem('messages cannot be overwritten; expected mode("append"), found mode("overwrite")')
+        raise InvalidOption('messages cannot be overwritten; expected mode("append"), found mode("overwrite")')
     checked = sink_options(options, streaming=False)
     return BatchWriter(used_columns(schema, checked), checked)
 
@@ -90,7 +88,9 @@ class StreamWriter(DataSourceStreamArrowWriter):
         task = _task()
         query, batch = task.getLocalProperty(QUERY), task.getLocalProperty(BATCH)
         if query is None or batch is None:
-            raise Problem("expected a streaming query, but Spark does not say which query and batch this task is of")
+            raise InvalidOption(
+                "expected a streaming query, but Spark does not say which query and batch this task is of"
+            )
         if batch == "0" and task.partitionId() == _MANY_PARTITIONS:
             log.warning(_WAITS_FOR_PARTITIONS, _MANY_PARTITIONS)
         return _publish(self._columns, self._options, query.replace("-", ""), int(batch), iterator)

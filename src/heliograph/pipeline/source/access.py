@@ -18,6 +18,7 @@ from heliograph.log.streams import (
     UnknownStream,
     request_page,
 )
+from heliograph.pipeline.errors import InvalidOption
 from heliograph.pipeline.source.options import SourceOptions
 
 PATIENCE = 60.0
@@ -45,13 +46,15 @@ def open_stream(options: SourceOptions) -> StreamSource:
         return RemoteStreamReader(options.server, name)
     directory = Path(options.server)
     if not directory.is_dir():
-        raise Problem(f'server: expected a URL or the directory of a log, found "{options.server}", which is neither')
+        raise InvalidOption(
+            f'server: expected a URL or the directory of a log, found "{options.server}", which is neither'
+        )
     try:
         return StreamReader(directory, name)
     except UnknownStream:
         if not options.topic:
             raise
-        raise Problem(
+        raise InvalidOption(
             f'topic "{options.topic}": there is no stream "{name}" in {directory}, and only a server can make one: '
             "expected its URL as option server"
         ) from None
@@ -95,7 +98,7 @@ def make_stream(options: SourceOptions) -> None:
     except ServerUnreachable:
         raise
     except Problem as problem:
-        raise Problem(f'topic "{options.topic}": {problem}') from None
+        raise InvalidOption(f'topic "{options.topic}": {problem}') from None
 
 
 def patiently(ask: Callable[[], _T]) -> _T:

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from heliograph.common.bounded_dict import BoundedDict
-from heliograph.errors import Problem
+from heliograph.pipeline.errors import PipelineError
 from heliograph.pipeline.source.filters import Wanted
 from heliograph.pipeline.source.gathering import MOST_AT_ONCE, Numbers, Records
 from heliograph.pipeline.source.message_properties import NO_PROPERTIES, MessageProperties, message_properties
@@ -83,7 +83,7 @@ class _Rows:
 
     def __init__(self, records: Records, first: int, end: int, constants: _Constants) -> None:
         if len(records.data) > MOST_AT_ONCE:
-            raise Problem(
+            raise PipelineError(
                 f"expected records of less than {MOST_AT_ONCE} bytes, found {len(records.data)} bytes at once"
             )
         self._data = pa.py_buffer(records.data)

@@ -2,14 +2,10 @@
 
 import logging
 
-from heliograph.errors import Problem
+from heliograph.pipeline.errors import CheckpointMismatch, DataLoss
 from heliograph.pipeline.source.offsets import Offsets
 
 log = logging.getLogger(__name__)
-
-
-class DataLoss(Problem):
-    """Messages are gone before they were read."""
 
 
 def gone(stream: str, partition: int, offset: int, earliest: int) -> DataLoss:
@@ -66,5 +62,7 @@ def readable_from(stream: str, start: Offsets, extents: list[tuple[int, int]], *
         log.warning("%s", lost)
         found[partition] = earliest
     if missing := sorted(start.keys() - found.keys()):
-        raise Problem(f'stream "{stream}": expected partitions {", ".join(map(str, missing))} as before, found none')
+        raise CheckpointMismatch(
+            f'stream "{stream}": expected partitions {", ".join(map(str, missing))} as before, found none'
+        )
     return found

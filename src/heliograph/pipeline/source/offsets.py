@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from heliograph.errors import Problem
+from heliograph.pipeline.errors import CheckpointMismatch
 
 SMALLEST_PIECE = 4096
 """Messages that are not worth another task: to start one takes longer than to read them."""
@@ -51,7 +51,7 @@ def is_another(before: str, now: str) -> bool:
 def offsets_in(json: Mapping[str, Any], stream: str) -> Offsets:
     """The offsets in what Spark has kept; a Problem if they are those of another stream."""
     if json["stream"] != stream:
-        raise Problem(
+        raise CheckpointMismatch(
             f'the checkpoint is that of stream "{json["stream"]}", but the query reads stream "{stream}": '
             "expected the same stream, or a checkpointLocation of its own"
         )

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from heliograph.common.ports import PAGES_URL
 from heliograph.common.suggestions import closest_name
-from heliograph.errors import Problem
+from heliograph.pipeline.errors import InvalidOption
 from heliograph.pipeline.source.positions import EARLIEST, LATEST, Position, position_of
 
 FORMATS = ("binary", "text")
@@ -54,14 +54,14 @@ def source_options(options: Mapping[str, str], *, streaming: bool | None = None)
     given = _named(options, streaming)
     if bool(given.get("stream")) == bool(given.get("topic")):
         found = "both" if given.get("stream") else "neither"
-        raise Problem(f'expected option "stream" (the name of one) or "topic" (a topic filter), found {found}')
+        raise InvalidOption(f'expected option "stream" (the name of one) or "topic" (a topic filter), found {found}')
     default_start = LATEST if streaming else EARLIEST
     start = position_of("startingOffsets", given["startingOffsets"]) if "startingOffsets" in given else default_start
     end = position_of("endingOffsets", given["endingOffsets"]) if "endingOffsets" in given else LATEST
     if streaming is False and start == LATEST:
-        raise Problem('startingOffsets: "latest" leaves nothing to read in a batch; expected an earlier place')
+        raise InvalidOption('startingOffsets: "latest" leaves nothing to read in a batch; expected an earlier place')
     if end == EARLIEST:
-        raise Problem('endingOffsets: "earliest" leaves nothing to read; expected a later place')
+        raise InvalidOption('endingOffsets: "earliest" leaves nothing to read; expected a later place')
     return SourceOptions(
         server=_server(given.get("server", PAGES_URL)),
         stream=given.get("stream", ""),
@@ -81,9 +81,9 @@ def _named(options: Mapping[str, str], streaming: bool | None) -> dict[str, str]
     for key, value in options.items():
         name = _BY_LOWER.get(key.lower())
         if name is None:
-            raise Problem(f'unknown option "{key}"{_suggestion(key)}; options are: {", ".join(_NAMES)}')
+            raise InvalidOption(f'unknown option "{key}"{_suggestion(key)}; options are: {", ".join(_NAMES)}')
         if streaming is False and name in _STREAMING_ONLY:
-            raise Problem(
+            raise InvalidOption(
                 f'option "{name}" is for streaming reads (spark.readStream), found in a batch read (spark.read)'
             )
         found[name] = value
@@ -102,7 +102,7 @@ def _server(text: str) -> str:
         return text
     parts = urlsplit(text)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise Problem(
+        raise InvalidOption(
             f"server: expected the URL of the server's pages, as in {PAGES_URL}, or the directory of its log, "
             f'found "{text}"'
         )
@@ -114,7 +114,7 @@ def _number(name: str, given: Mapping[str, str]) -> int | None:
     if text is None:
         return None
     if not (text.isascii() and text.isdigit() and int(text) > 0):
-        raise Problem(f'{name}: expected a whole number of at least 1, found "{text}"')
+        raise InvalidOption(f'{name}: expected a whole number of at least 1, found "{text}"')
     return int(text)
 
 
@@ -122,5 +122,5 @@ def _choice(name: str, given: Mapping[str, str], choices: tuple[str, ...]) -> st
     """One of some words, the first unless said."""
     text = given.get(name, choices[0])
     if text.lower() not in choices:
-        raise Problem(f'{name}: expected {" or ".join(choices)}, found "{text}"')
+        raise InvalidOption(f'{name}: expected {" or ".join(choices)}, found "{text}"')
     return text.lower()

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from heliograph.errors import Problem
 from heliograph.log.streams import StreamSource
+from heliograph.pipeline.errors import InvalidOption
 
 _WORDS = ("earliest", "latest")
 
@@ -49,7 +49,7 @@ class Position:
         """A Problem if it was resolved to offsets that are behind the end of a partition."""
         for partition, (_, latest) in enumerate(extents):
             if offsets[partition] > latest:
-                raise Problem(
+                raise InvalidOption(
                     f'{self.option}: stream "{stream}", partition {partition}, ends at {latest}, '
                     f"found {offsets[partition]}"
                 )
@@ -58,9 +58,9 @@ class Position:
         given = dict(self.offsets or ())
         where = f'{self.option}: stream "{reader.name}" has partitions 0 to {numbers[-1]}'
         if unknown := sorted(given.keys() - set(numbers)):
-            raise Problem(f"{where}, found an offset for {', '.join(map(str, unknown))}")
+            raise InvalidOption(f"{where}, found an offset for {', '.join(map(str, unknown))}")
         if missing := sorted(set(numbers) - given.keys()):
-            raise Problem(f"{where}, found no offset for {', '.join(map(str, missing))}")
+            raise InvalidOption(f"{where}, found no offset for {', '.join(map(str, missing))}")
         return {n: place if isinstance(place, int) else _finder(reader, place)(n) for n, place in given.items()}
 
 
@@ -83,7 +83,7 @@ def position_of(option: str, text: str) -> Position:
     try:
         time = datetime.fromisoformat(text)
     except ValueError:
-        raise Problem(
+        raise InvalidOption(
             f'{option}: expected earliest, latest, offsets by partition as in {{"0": 5, "1": 7}}, or a time '
             f'(2026-01-31T12:00:00Z, or milliseconds since 1970), found "{text}"'
         ) from None
@@ -102,10 +102,10 @@ def _offsets(option: str, text: str) -> tuple[tuple[int, int | str], ...]:
         given: dict[str, Any] = json.loads(text)
         found = [(int(partition), place) for partition, place in given.items()]
     except ValueError:
-        raise Problem(f'{option}: expected offsets by partition as in {{"0": 5, "1": 7}}, found {text}') from None
+        raise InvalidOption(f'{option}: expected offsets by partition as in {{"0": 5, "1": 7}}, found {text}') from None
     for partition, place in found:
         if not (place in _WORDS or (type(place) is int and place >= 0)):
-            raise Problem(
+            raise InvalidOption(
                 f"{option}: expected a whole number, earliest or latest for partition {partition}, found {place!r}"
             )
     return tuple(sorted(found))

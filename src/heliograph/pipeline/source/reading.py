@@ -24,7 +24,6 @@ from pyspark.sql.streaming.datasource import (
 from pyspark.sql.types import StructType
 
 from heliograph.log.streams import StreamSource, StreamState
-from heliograph.pipeline.plain_errors import plain_errors
 from heliograph.pipeline.source.access import make_stream, open_stream, patiently, stream_name
 from heliograph.pipeline.source.data_loss import beginning_of, readable_from
 from heliograph.pipeline.source.filters import Wanted, take_filters
@@ -43,6 +42,7 @@ from heliograph.pipeline.source.options import SourceOptions, source_options
 from heliograph.pipeline.source.piece_reading import read_pieces
 from heliograph.pipeline.source.positions import LATEST
 from heliograph.pipeline.source.schema import arrow_schema, check_schema, stream_schema
+from heliograph.pipeline.spark_errors import plain_errors
 
 _IDLE = 0.02
 """Seconds to wait where there is nothing new: Spark asks again at once, and the server has other things to do."""

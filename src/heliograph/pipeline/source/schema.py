@@ -18,7 +18,7 @@ from pyspark.sql.types import (
 )
 
 from heliograph.common.suggestions import closest_name
-from heliograph.errors import Problem
+from heliograph.pipeline.errors import InvalidOption
 
 _TEXT = StringType()
 _ALWAYS: dict[str, DataType] = {
@@ -69,10 +69,10 @@ def check_columns(wanted: StructType, there: Mapping[str, DataType]) -> None:
         if kind is None:
             near = closest_name(field.name, there)
             suggestion = f', did you mean "{near}"?' if near else ""
-            raise Problem(f'unknown column "{field.name}"{suggestion}; columns are: {", ".join(there)}')
+            raise InvalidOption(f'unknown column "{field.name}"{suggestion}; columns are: {", ".join(there)}')
         if kind.simpleString() != field.dataType.simpleString():
             found = field.dataType.simpleString()
-            raise Problem(f'column "{field.name}": expected type {kind.simpleString()}, found {found}')
+            raise InvalidOption(f'column "{field.name}": expected type {kind.simpleString()}, found {found}')
 
 
 def arrow_schema(schema: StructType) -> pa.Schema:

@@ -11,6 +11,7 @@ from heliograph.common.network_errors import certificate_file_error, network_err
 from heliograph.errors import Problem
 from heliograph.mqtt import Connect, Properties, Reason, SubAck, Subscription
 from heliograph.mqtt.client import ClientSession, Connected, Disconnected, Event, Failed, Refused
+from heliograph.pipeline.errors import BrokerLost, PipelineError, UnsupportedVersion
 from heliograph.pipeline.spool.inbox import Inbox
 from heliograph.pipeline.spool.options import SpoolOptions
 
@@ -24,19 +25,11 @@ _LATER = frozenset({Reason.SERVER_UNAVAILABLE, Reason.SERVER_BUSY, Reason.SERVER
 Answer = TypeVar("Answer", Connected, SubAck)
 
 
-class Lost(Problem):
-    """There is no connection; it makes sense to try again."""
-
-
-class UnsupportedVersion(Problem):
-    """The broker does not speak this version of MQTT."""
-
-
 class Broker:
     """A connection to a broker that has let us in. Bytes of messages go to its inbox."""
 
     def __init__(self, options: SpoolOptions, client_id: str, version: int, held: frozenset[int]) -> None:
-        """Connect; `held` are packet identifiers of QoS 2 from the time before. Lost, or another Problem."""
+        """Connect; `held` are packet identifiers of QoS 2 from the time before. BrokerLost, or another Problem."""
         self._options = options
         self._session = ClientSession(manual=True, received=held)
         self.inbox = Inbox(self._session)
@@ -83,7 +76,7 @@ class Broker:
                     return event
             left = deadline - time.monotonic()
             if left <= 0:
-                raise Lost(f"{self._options.server} did not answer for {_TIMEOUT:.0f} seconds")
+                raise BrokerLost(f"{self._options.server} did not answer for {_TIMEOUT:.0f} seconds")
             self.receive(left)
 
     def send(self, data: bytes) -> None:
@@ -104,7 +97,7 @@ class Broker:
         except OSError as error:
             raise self._lost(error) from None
         if not data:
-            raise Lost(f"{self._options.server} has closed the connection")
+            raise BrokerLost(f"{self._options.server} has closed the connection")
         self.inbox.receive(data, time.monotonic(), time.time_ns() // 1000)
         for event in self.inbox.others:
             self._check(event)
@@ -119,13 +112,13 @@ class Broker:
             case Disconnected():
                 raise _refusal(f"{server} has ended the connection", event.reason)
             case Failed(reason=Reason.KEEP_ALIVE_TIMEOUT):
-                raise Lost(f"{server} is silent: {event.text}")
+                raise BrokerLost(f"{server} is silent: {event.text}")
             case Failed():
-                raise Lost(f"{server} sent something that is not MQTT: {event.text}")
+                raise BrokerLost(f"{server} sent something that is not MQTT: {event.text}")
 
-    def _lost(self, error: OSError) -> Lost:
+    def _lost(self, error: OSError) -> BrokerLost:
         server = self._options.server
-        return Lost(f"the connection to {server} was lost: {network_error_text(error, server)}")
+        return BrokerLost(f"the connection to {server} was lost: {network_error_text(error, server)}")
 
     def _can_be_read(self, timeout: float) -> bool:
         if isinstance(self._socket, ssl.SSLSocket) and self._socket.pending():
@@ -133,7 +126,7 @@ class Broker:
         return bool(select.select([self._socket], [], [], timeout)[0])
 
     def keep_alive(self, *, reading: bool) -> None:
-        """Say that we are here, when it is time; Lost if the broker does not, while we are `reading`."""
+        """Say that we are here, when it is time; BrokerLost if the broker does not, while we are `reading`."""
         events, _ = self._session.tick(time.monotonic(), reading=reading)
         for event in events:
             self._check(event)
@@ -145,7 +138,7 @@ class Broker:
         """End the connection; the broker keeps the session."""
         if orderly:
             self._session.disconnect()
-            with suppress(Lost):
+            with suppress(BrokerLost):
                 self.send(self._session.take_output())
         self._socket.close()
 
@@ -153,8 +146,8 @@ class Broker:
 def _refusal(what: str, reason: Reason) -> Problem:
     text = f"{what}: {reason.name.lower().replace('_', ' ')}"
     if reason in _LATER:
-        return Lost(text)
-    return UnsupportedVersion(text) if reason is Reason.UNSUPPORTED_PROTOCOL_VERSION else Problem(text)
+        return BrokerLost(text)
+    return UnsupportedVersion(text) if reason is Reason.UNSUPPORTED_PROTOCOL_VERSION else PipelineError(text)
 
 
 def _open(options: SpoolOptions) -> socket.socket:
@@ -163,17 +156,19 @@ def _open(options: SpoolOptions) -> socket.socket:
         plain = socket.create_connection((options.host, options.port), _TIMEOUT)
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     except OSError as error:
-        raise Lost(f"cannot connect to {options.server}: {network_error_text(error, options.server)}") from None
+        raise BrokerLost(f"cannot connect to {options.server}: {network_error_text(error, options.server)}") from None
     if context is None:
         return plain
     try:
         return context.wrap_socket(plain, server_hostname=options.host)
     except ssl.SSLCertVerificationError as error:
         plain.close()
-        raise Problem(f"the certificate of {options.server} is not accepted: {error.verify_message}") from None
+        raise PipelineError(f"the certificate of {options.server} is not accepted: {error.verify_message}") from None
     except OSError as error:
         plain.close()
-        raise Lost(f"no TLS connection to {options.server}: {network_error_text(error, options.server)}") from None
+        raise BrokerLost(
+            f"no TLS connection to {options.server}: {network_error_text(error, options.server)}"
+        ) from None
 
 
 def _context(options: SpoolOptions) -> ssl.SSLContext:
@@ -183,5 +178,5 @@ def _context(options: SpoolOptions) -> ssl.SSLContext:
             context.load_cert_chain(options.cert, options.key or None)
     except (OSError, ssl.SSLError) as error:
         files = f"{options.ca} {options.cert} {options.key}"
-        raise Problem(f"cannot use the certificate files {files}: {certificate_file_error(error)}") from None
+        raise PipelineError(f"cannot use the certificate files {files}: {certificate_file_error(error)}") from None
     return context

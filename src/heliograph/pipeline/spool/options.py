@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from heliograph.common.suggestions import closest_name
-from heliograph.errors import Problem
 from heliograph.mqtt import ProtocolError, check_topic_filter
+from heliograph.pipeline.errors import InvalidOption
 
 _NAMES = (
     "server",
@@ -56,17 +56,17 @@ def spool_options(options: Mapping[str, str]) -> SpoolOptions:
     given: dict[str, str] = {}
     for name, value in options.items():
         if name.lower() not in _NAMES:
-            raise Problem(_unknown(name))
+            raise InvalidOption(_unknown(name))
         given[name.lower()] = value
     for name, what in (("topic", "a topic filter"), ("spool", "a directory")):
         if not given.get(name):
-            raise Problem(f'expected option "{name}" ({what}), found none')
+            raise InvalidOption(f'expected option "{name}" ({what}), found none')
     try:
         check_topic_filter(given["topic"])
     except ProtocolError as error:
-        raise Problem(f'topic: expected a topic filter, found "{given["topic"]}": {error}') from None
+        raise InvalidOption(f'topic: expected a topic filter, found "{given["topic"]}": {error}') from None
     if "password" in given and not given.get("user"):
-        raise Problem("the option password needs the option user")
+        raise InvalidOption("the option password needs the option user")
     host, port, tls = _server(given.get("server", "mqtt://127.0.0.1:1883"))
     return SpoolOptions(
         host,
@@ -87,13 +87,13 @@ def _server(text: str) -> tuple[str, int, bool]:
     except ValueError:
         port = -1
     if parts.scheme not in _PORTS or not parts.hostname or port == -1 or parts.username is not None:
-        raise Problem(f'server: expected mqtt://host:1883 or mqtts://host:8883, found "{text}"')
+        raise InvalidOption(f'server: expected mqtt://host:1883 or mqtts://host:8883, found "{text}"')
     return parts.hostname, port or _PORTS[parts.scheme], parts.scheme == "mqtts"
 
 
 def _number(name: str, text: str, least: int, most: int) -> int:
     if not (text.isascii() and text.isdigit() and least <= int(text) <= most):
-        raise Problem(f'{name}: expected a whole number from {least} to {most}, found "{text}"')
+        raise InvalidOption(f'{name}: expected a whole number from {least} to {most}, found "{text}"')
     return int(text)
 
 

@@ -19,9 +19,9 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadLimit
 from pyspark.sql.types import StructType
 
-from heliograph.errors import Problem
-from heliograph.pipeline.plain_errors import plain_errors
+from heliograph.pipeline.errors import SpoolDamaged
 from heliograph.pipeline.source.schema import arrow_schema, check_columns, columns_in, stream_schema
+from heliograph.pipeline.spark_errors import plain_errors
 from heliograph.pipeline.spool.options import SpoolOptions, spool_options
 from heliograph.pipeline.spool.receiver import Receiver, client_id_of
 from heliograph.pipeline.spool.segments import read_segment, segment_file, segment_numbers
@@ -79,7 +79,7 @@ class SpoolReader(DataSourceStreamReader):
         self._receiver.check()
         end = self._receiver.spool.end
         if start["segment"] > end:
-            raise Problem(
+            raise SpoolDamaged(
                 f"the checkpoint has read {self._directory} up to segment {start['segment']}, but there are segments "
                 f"up to {end} only; expected the directory that belongs to the checkpoint as option spool"
             )
@@ -144,7 +144,9 @@ def _size(path: Path) -> int:
     try:
         return path.stat().st_size
     except FileNotFoundError:
-        raise Problem(f"{path}: expected a segment of the spool, found none; did another query commit it?") from None
+        raise SpoolDamaged(
+            f"{path}: expected a segment of the spool, found none; did another query commit it?"
+        ) from None
 
 
 def _completed(stored: pa.RecordBatch, wanted: pa.Schema, client_id: str, first: int) -> pa.RecordBatch:

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from heliograph.common import private_files
 from heliograph.common.backoff import Backoff
-from heliograph.errors import Problem
-from heliograph.pipeline.spool.broker import Broker, Lost, UnsupportedVersion
+from heliograph.pipeline.errors import BrokerLost, PipelineError, SpoolInUse, UnsupportedVersion
+from heliograph.pipeline.spool.broker import Broker
 from heliograph.pipeline.spool.options import SpoolOptions
-from heliograph.pipeline.spool.segments import Spool, SpoolInUse
+from heliograph.pipeline.spool.segments import Spool
 
 LOG = logging.getLogger("heliograph.pipeline")
 _IDENTITY = "spool.json"
@@ -66,7 +66,7 @@ class Receiver:
                     backoff.succeeded()
                     self._receive(self._broker)
                     self._broker.close(orderly=True)
-                except Lost as problem:
+                except BrokerLost as problem:
                     LOG.warning("%s; trying again", problem)
                     if self._broker is not None:
                         self._broker.close()
@@ -154,12 +154,12 @@ class _Identity:
             known = json.loads(self._file.read_text())
             for name, value in wanted.items():
                 if known[name] != value:
-                    raise Problem(
+                    raise PipelineError(
                         f'{directory} is the spool of {name} "{known[name]}", not of "{value}"; '
                         "expected another directory as option spool"
                     )
             if options.client_id not in {"", known["client_id"]}:
-                raise Problem(
+                raise PipelineError(
                     f'{directory} is the spool of client_id "{known["client_id"]}", not "{options.client_id}"'
                 )
         else:

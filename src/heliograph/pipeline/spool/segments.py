@@ -14,8 +14,9 @@ import pyarrow as pa
 
 from heliograph.common import private_files
 from heliograph.common.private_files import DirectoryLock
-from heliograph.errors import Problem
-from heliograph.pipeline.spool.rows import STORED, Rows
+from heliograph.errors import Problem, StorageError
+from heliograph.pipeline.errors import SpoolDamaged, SpoolInUse
+from heliograph.pipeline.spool.inbox import STORED, Rows
 
 _SUFFIX, _UNFINISHED = ".arrow", ".unfinished"
 _FIRST, _ROWS, _HELD = b"first", b"rows", b"held"
@@ -50,13 +51,11 @@ def read_segment(directory: Path, number: int) -> tuple[Facts, pa.RecordBatch]:
         held = struct.iter_unpack(">H", bytes.fromhex(said[_HELD].decode()))
         return Facts(int(said[_FIRST]), int(said[_ROWS]), frozenset(each for (each,) in held)), batch
     except FileNotFoundError:
-        raise Problem(f"{path}: expected a segment of the spool, found none; did another query commit it?") from None
+        raise SpoolDamaged(
+            f"{path}: expected a segment of the spool, found none; did another query commit it?"
+        ) from None
     except (OSError, pa.ArrowInvalid, KeyError, ValueError, TypeError) as error:
-        raise Problem(f"{path}: expected a segment of the spool, found something else: {error}") from None
-
-
-class SpoolInUse(Problem):
-    """Another process has the directory."""
+        raise SpoolDamaged(f"{path}: expected a segment of the spool, found something else: {error}") from None
 
 
 class Spool:
@@ -124,7 +123,7 @@ class Spool:
             unfinished.rename(path)
             _make_safe(self.directory)
         except OSError as error:
-            raise Problem(f"{path}: cannot write a segment of the spool: {error.strerror or error}") from None
+            raise StorageError(f"{path}: cannot write a segment of the spool: {error.strerror or error}") from None
         with self._guard:
             self._sizes[number] = data.size
         self._next = number + 1

@@ -62,6 +62,19 @@ def message(xml: str = "", domain: str = "XML") -> Element:
     return root
 
 
+def module(*body: str, declarations: str = "", routines: str = "") -> str:
+    """A Compute module with these statements in its Main."""
+    return f"""
+        CREATE COMPUTE MODULE Test
+            {declarations}
+            CREATE FUNCTION Main() RETURNS BOOLEAN BEGIN
+                {" ".join(body)}
+                RETURN TRUE;
+            END;
+            {routines}
+        END MODULE;"""
+
+
 Runner = Callable[..., Run]
 
 
@@ -112,3 +125,20 @@ def value(run: Runner) -> Callable[..., Any]:
         return run(f"{declare} SET Environment.Result VALUE = {expression};", xml, **given).value("Result")
 
     return call
+
+
+XML = """<m><n>3</n><e/><l><i k="1"><v>10</v></i><i k="2"><v>20</v></i><i k="3"/></l><a>x</a><a>y</a><a>z</a></m>"""
+
+
+def program(routines: str, main: str) -> str:
+    return f"""CREATE COMPUTE MODULE M
+  {routines}
+  CREATE FUNCTION Main() RETURNS BOOLEAN
+  BEGIN
+    {main}
+    RETURN TRUE;
+  END;
+END MODULE;"""
+
+
+DEEP = "CREATE FUNCTION f(IN n INTEGER) RETURNS INTEGER BEGIN IF n = 0 THEN RETURN 0; END IF; RETURN 1 + f(n - 1); END;"

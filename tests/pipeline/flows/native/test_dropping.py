@@ -13,8 +13,7 @@ from heliograph.flow.testing.flow_under_test import NOON, FlowUnderTest
 from heliograph.pipeline.flows import flow_outputs
 from heliograph.pipeline.flows.effect_rows import ROW
 from heliograph.pipeline.flows.envelopes import envelopes_of
-from heliograph.pipeline.flows.native.marks import DROPPED, undropped
-from heliograph.pipeline.flows.native.plan import decided
+from heliograph.pipeline.flows.native.marking import DROPPED, decided, undropped
 from pipeline.flows.native.filter_flows import flow_of
 from pipeline.flows.native.json_messages import json_messages
 from pipeline.flows.stream_rows import stream_rows

@@ -128,7 +128,7 @@ class Databases:
     def take_care(self, careful: bool) -> None:
         """Whether statements that fail must leave what was done before them as it was, or may spoil the unit of work.
 
-        The latter is for whoever looks whether it is `spoilt`, and then does all of it again with care.
+        A caller that says False has to check `spoilt` afterwards, and repeat the unit of work with care if it is.
         """
         careful = careful or self._ended
         if careful != self._careful:

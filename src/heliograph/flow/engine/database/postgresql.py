@@ -257,7 +257,7 @@ class PostgresqlConnection:
         try:
             self._do(f"{'COMMIT' if commit else 'ROLLBACK'} PREPARED {_literal(name)}")
         except DatabaseError as error:
-            if error.state != "42704":  # somebody has finished it already
+            if error.state != "42704":  # it is finished already
                 raise
 
     def check(self) -> None:

@@ -203,7 +203,7 @@ class Compute(SendingNode):
         self._moves_message = self.type == "Compute" and is_message_moved(definition, compilation)
 
     def evaluation(self, received: Assembly, run: Run) -> NodeEvaluation:
-        """One run of the module; a message that nobody else needs is its output already when it is to be copied."""
+        """One run of the module. A message that no other node needs is not copied: its tree becomes the output."""
         evaluation = NodeEvaluation(self, received, run)
         moved = self._moves_message
         evaluation.output_root = evaluation.input_root if moved else MessageRoot(self.catalogue)

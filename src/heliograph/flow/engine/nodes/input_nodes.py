@@ -4,10 +4,12 @@ The runner takes the messages; what it says of them beside the message itself is
 requests) and goes into the local environment.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from heliograph.flow.definition import NodeDefinition
+from heliograph.flow.engine.compilation import Compilation
 from heliograph.flow.engine.exceptions import ExceptionRecord, FlowException
 from heliograph.flow.engine.input_node import DEAD_LETTER_QUEUE, InputNode
 from heliograph.flow.engine.message import Message
@@ -83,7 +85,7 @@ class HttpInput(TransportInput):
         super().prepare(assembly, run)
 
     def discarded(self, run: Run, record: ExceptionRecord) -> None:
-        """Somebody waits: say that it went wrong, unless he has his answer."""
+        """Answer the request with status 500, unless it has been answered."""
         if any(isinstance(effect, Respond) for effect in run.effects):
             return
         text = f"The flow {self.flow} failed: {FlowException(record)}\n"
@@ -91,42 +93,46 @@ class HttpInput(TransportInput):
         run.effects.append(Respond(run.origin.message_id, 500, headers, text.encode(), self.name, transactional=False))
 
 
-QUEUE_INPUT = NodeKind(
+def _input_kind(
+    name: str,
+    purpose: str,
+    build: Callable[[NodeDefinition, Compilation], InputNode],
+    own: Mapping[str, Property],
+    further: Mapping[str, Property] | None = None,
+) -> NodeKind:
+    """A kind of input nodes: all say how bodies are read, and have the same terminals."""
+    properties = {**own, "parse": _PARSE, **(further or {}), **READING}
+    return NodeKind(name, purpose, build, properties=properties, inputs=(), outputs=OUTPUTS)
+
+
+QUEUE_INPUT = _input_kind(
     "QueueInput",
     "Takes messages from a queue.",
     InputNode,
-    properties={
+    {
         "queue": Property("The queue.", default=REQUIRED),
         "topic": Property("The topic of messages that say none, for Publication nodes."),
         "order": choice("What is kept in order when there are several instances.", "default", "by-user", "by-queue"),
-        "parse": _PARSE,
-        **_BACKOUT,
-        **READING,
     },
-    inputs=(),
-    outputs=OUTPUTS,
+    _BACKOUT,
 )
-TOPIC_INPUT = NodeKind(
+TOPIC_INPUT = _input_kind(
     "TopicInput",
     "Takes messages that are published on topics.",
     InputNode,
-    properties={
+    {
         "topic": Property("The topic filter.", default=REQUIRED),
         "subscription": Property(
             "The name of a durable subscription; without one, messages are missed while it does not run."
         ),
-        "parse": _PARSE,
-        **_BACKOUT,
-        **READING,
     },
-    inputs=(),
-    outputs=OUTPUTS,
+    _BACKOUT,
 )
-FILE_INPUT = NodeKind(
+FILE_INPUT = _input_kind(
     "FileInput",
     "Takes files from a folder, whole or record by record.",
     FileInput,
-    properties={
+    {
         "directory": Property("The folder that is looked into.", default=REQUIRED),
         "pattern": Property("Which files: names with * and ?.", default="*"),
         "record": choice("What is one message.", "whole", "line", "delimited", "fixed"),
@@ -135,23 +141,15 @@ FILE_INPUT = NodeKind(
         "processed": Property("The folder for files that are done, inside the directory.", default="processed"),
         "failed": Property("The folder for files that failed, inside the directory.", default="failed"),
         "interval": Property("Seconds between looks.", "number", 1.0, least=0.01),
-        "parse": _PARSE,
-        **READING,
     },
-    inputs=(),
-    outputs=OUTPUTS,
 )
-HTTP_INPUT = NodeKind(
+HTTP_INPUT = _input_kind(
     "HttpInput",
     "Takes HTTP requests.",
     HttpInput,
-    properties={
+    {
         "path": Property("The path; one that ends with /* takes everything below.", default=REQUIRED),
         "methods": Property("The methods.", "texts", ("POST",)),
         "timeout": Property("Seconds until a request that nobody answered fails.", "number", 60.0, least=0.1),
-        "parse": _PARSE,
-        **READING,
     },
-    inputs=(),
-    outputs=OUTPUTS,
 )

@@ -212,7 +212,7 @@ class ResetContentDescriptor(Node):
         self._out = terminals.get("out")
 
     def accept(self, assembly: Assembly, run: Run) -> None:
-        """The bytes are read when somebody looks."""
+        """The body is parsed on demand."""
         try:
             message = assembly.message.read_as(self._reading)
         except Exception as error:

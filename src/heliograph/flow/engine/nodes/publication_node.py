@@ -1,4 +1,4 @@
-"""Publication: sends the message to everybody who has subscribed to it.
+"""Publication: sends the message to all its subscribers.
 
 The topic is what the message says: `MQRFH2.psc.Topic`, or else `Properties.Topic` (which an input node can set). The
 message is published on the server, for its subscribers, and put on the queues of subscriptions that are registered with

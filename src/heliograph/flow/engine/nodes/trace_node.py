@@ -39,7 +39,7 @@ class Trace(Node):
         self._out = terminals.get("out")
 
     def accept(self, assembly: Assembly, run: Run) -> None:
-        """The message is not changed; nothing is evaluated if nobody reads the trace."""
+        """The message is not changed; nothing is evaluated if the trace goes nowhere."""
         trace = run.resources.trace
         try:
             if self._destination == "log":

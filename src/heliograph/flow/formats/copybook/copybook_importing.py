@@ -336,7 +336,7 @@ def _literal(text: str, kind: Type) -> Any:
 
 
 def _default(item: Item, kind: Type) -> Any:
-    """VALUE is what the item has when nobody sets it."""
+    """VALUE is the default of the item."""
     if item.value is None:
         return None
     try:

@@ -235,7 +235,7 @@ class _Clauses:
         elif word not in NOISE:
             raise ModelProblem(token.place, f"{item.name}: expected a clause of a data item, found {token.text}")
 
-    def _picture(self, item: Item, _: Token) -> None:
+    def picture(self, item: Item, _: Token) -> None:
         self._skip("IS")
         text = self._next("a picture")
         try:
@@ -243,7 +243,7 @@ class _Clauses:
         except ValueError:
             raise ModelProblem(text.place, f"{item.name}: expected a picture, found {text.text}") from None
 
-    def _usage(self, item: Item, _: Token) -> None:
+    def usage(self, item: Item, _: Token) -> None:
         self._skip("IS")
         usage = self._next("a usage")
         if usage.word not in USAGES:
@@ -251,7 +251,7 @@ class _Clauses:
             raise ModelProblem(usage.place, f"{item.name}: expected a usage ({known}), found {usage.text}")
         item.usage = USAGES[usage.word]
 
-    def _occurs(self, item: Item, _: Token) -> None:
+    def occurs(self, item: Item, _: Token) -> None:
         least = self._number(item)
         most = self._number(item) if self._skip("TO") else least
         self._skip("TIMES")
@@ -269,10 +269,10 @@ class _Clauses:
             raise ModelProblem(token.place, f"{item.name} OCCURS: expected a number, found {token.text}")
         return int(token.text)
 
-    def _redefines(self, item: Item, _: Token) -> None:
+    def redefines(self, item: Item, _: Token) -> None:
         item.redefines = self._next("a name").word
 
-    def _sign(self, item: Item, token: Token) -> None:
+    def sign(self, item: Item, token: Token) -> None:
         if token.word == "SIGN":
             self._skip("IS")
             token = self._next("LEADING or TRAILING")
@@ -280,19 +280,19 @@ class _Clauses:
             raise ModelProblem(token.place, f"{item.name} SIGN: expected LEADING or TRAILING, found {token.text}")
         item.sign = token.word.lower() + ("Separate" if self._skip("SEPARATE") else "")
 
-    def _sync(self, item: Item, _: Token) -> None:
+    def sync(self, item: Item, _: Token) -> None:
         self._skip("LEFT", "RIGHT")
         item.sync = True
 
-    def _justified(self, item: Item, _: Token) -> None:
+    def justified(self, item: Item, _: Token) -> None:
         self._skip("RIGHT")
         item.right = True
 
-    def _blank(self, item: Item, _: Token) -> None:
+    def blank(self, item: Item, _: Token) -> None:
         self._skip("WHEN")
         self._next("ZERO")
 
-    def _value(self, item: Item, _: Token) -> None:
+    def value(self, item: Item, _: Token) -> None:
         self._skip("IS", "ARE")
         first = True
         while first or (self._peek() and self._peek() not in CLAUSES and self._peek() not in USAGES):
@@ -304,35 +304,35 @@ class _Clauses:
             item.conditions += [(literal, until)] if item.level == CONDITION else []
             first = False
 
-    def _names(self, _item: Item, _: Token) -> None:
+    def names(self, _item: Item, _: Token) -> None:
         """Keys and indexes of a table, which have no bytes."""
         self._skip("KEY")
         self._skip("IS", "BY")
         while self._peek() and self._peek() not in CLAUSES and self._peek() not in USAGES:
             self._next("a name")
 
-    def _renames(self, _item: Item, _: Token) -> None:
+    def renames(self, _item: Item, _: Token) -> None:
         self._at = len(self._tokens)
 
 
 CLAUSES = {
-    "PIC": _Clauses._picture,
-    "PICTURE": _Clauses._picture,
-    "USAGE": _Clauses._usage,
-    "OCCURS": _Clauses._occurs,
-    "REDEFINES": _Clauses._redefines,
-    "SIGN": _Clauses._sign,
-    "LEADING": _Clauses._sign,
-    "TRAILING": _Clauses._sign,
-    "SYNC": _Clauses._sync,
-    "SYNCHRONIZED": _Clauses._sync,
-    "JUST": _Clauses._justified,
-    "JUSTIFIED": _Clauses._justified,
-    "BLANK": _Clauses._blank,
-    "VALUE": _Clauses._value,
-    "VALUES": _Clauses._value,
-    "ASCENDING": _Clauses._names,
-    "DESCENDING": _Clauses._names,
-    "INDEXED": _Clauses._names,
-    "RENAMES": _Clauses._renames,
+    "PIC": _Clauses.picture,
+    "PICTURE": _Clauses.picture,
+    "USAGE": _Clauses.usage,
+    "OCCURS": _Clauses.occurs,
+    "REDEFINES": _Clauses.redefines,
+    "SIGN": _Clauses.sign,
+    "LEADING": _Clauses.sign,
+    "TRAILING": _Clauses.sign,
+    "SYNC": _Clauses.sync,
+    "SYNCHRONIZED": _Clauses.sync,
+    "JUST": _Clauses.justified,
+    "JUSTIFIED": _Clauses.justified,
+    "BLANK": _Clauses.blank,
+    "VALUE": _Clauses.value,
+    "VALUES": _Clauses.value,
+    "ASCENDING": _Clauses.names,
+    "DESCENDING": _Clauses.names,
+    "INDEXED": _Clauses.names,
+    "RENAMES": _Clauses.renames,
 }

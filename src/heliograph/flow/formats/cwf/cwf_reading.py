@@ -10,7 +10,7 @@ from heliograph.flow.tree import Element
 from heliograph.flow.tree.element_types import NAME_VALUE
 
 PAUSE = 8
-"""Fields after which the reader stops, if nobody wants more."""
+"""Fields after which the reader yields."""
 PREFIX_CODES = {1: "B", 2: "H", 4: "I"}
 
 
@@ -134,7 +134,7 @@ class _Reader:
         add("o += n" if op.kind != "delimited" else f"o += n + {leaf.shape.unit}")
 
     def _characters(self, op: Variable, site: Site) -> None:
-        """So many characters whose bytes differ in number."""
+        """A given number of characters whose bytes differ in number."""
         assert isinstance(op.leaf.shape, TextShape)
         assert op.leaf.shape.charset is not None
         measure = self._source.constant("bytes_of_characters", bytes_of_characters)
@@ -235,7 +235,7 @@ def find_nul(data: bytes, start: int, width: int) -> int:
 
 
 def bytes_of_characters(data: bytes, start: int, count: int, encoding: str) -> int:
-    """How many bytes so many characters take."""
+    """How many bytes this number of characters takes."""
     text = data[start : start + 4 * count].decode(encoding, "surrogateescape")[:count]
     if len(text) != count:
         raise ValueError(f"{len(text)} characters")

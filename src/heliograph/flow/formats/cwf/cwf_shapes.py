@@ -97,7 +97,7 @@ def _converted(convert: Any, default: Any, value: Any) -> Any:
 
 @dataclass(frozen=True)
 class FilledShape(Shape):
-    """Bytes that are filled up to their length, as fillers of a record are when nobody has set them."""
+    """Bytes that are filled up to their length, as fillers of a record are that have no value."""
 
     fill: bytes = b"\0"
 

@@ -285,7 +285,7 @@ def ended_by_nul(data: bytes, width: int) -> bytes:
 
 
 def _counting(leaf: Leaf) -> Any:
-    """What says the value of a field that counts others, when nobody has set it; takes the parent of the field."""
+    """Computes the value of a field that counts others and has none; takes the parent of the field."""
     what = leaf.counts[0]
     holder = what.parent if isinstance(what, Repeat) else what.leaf.parent
     name = what.member.name if isinstance(what, Repeat) else what.leaf.definition.name

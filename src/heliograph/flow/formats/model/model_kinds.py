@@ -37,7 +37,7 @@ class Members:
         self.count = 0
 
     def add(self, place: Place, name: str, count: int = 1) -> None:
-        """So many more; a ModelProblem if that is too many."""
+        """Count more members; a ModelProblem if that is too many."""
         self.count += count
         if self.count > MOST_MEMBERS:
             raise ModelProblem(place, f"{name}: the model has more than {MOST_MEMBERS} fields and groups")

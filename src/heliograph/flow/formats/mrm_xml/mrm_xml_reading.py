@@ -29,7 +29,7 @@ _DECLARATION = re.compile(
 
 
 PAUSE = 8
-"""Members of the message after which the reader stops, if nobody wants more."""
+"""Members of the message after which the reader yields."""
 
 
 class _Unusual(Exception):
@@ -88,7 +88,7 @@ def _members(
 ) -> tuple[int, str, bool]:
     """Add the next members of an element; the place behind them, the codes of all so far, and whether it has ended.
 
-    At most so many in one go; a most of 0 is for all.
+    At most `most` of them in one go; 0 is no limit.
     """
     known, fits = table
     count = 0
@@ -437,6 +437,6 @@ def _line_of(text: str, element: Element, attributes: set[int]) -> int:
 
     parser.StartElementHandler = start
     parser.EndElementHandler = end
-    with suppress(expat.ExpatError):  # a document is read as far as somebody looks, and may be wrong behind that
+    with suppress(expat.ExpatError):  # a document is read on demand, and may be malformed behind that place
         parser.Parse(text.encode(), True)
     return line

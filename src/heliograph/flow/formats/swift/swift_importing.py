@@ -17,16 +17,7 @@ from typing import Any
 from heliograph.common.documents import Entry, Place, read_entries
 from heliograph.errors import Problem
 from heliograph.flow.errors import ModelProblem
-from heliograph.flow.formats.model.logical import (
-    Field,
-    Group,
-    Member,
-    Message,
-    Occurs,
-    Order,
-    PhysicalFormat,
-    Type,
-)
+from heliograph.flow.formats.model.logical import Field, Group, Member, Message, Occurs, Order, PhysicalFormat, Type
 from heliograph.flow.formats.model.model_kinds import Imported, Members
 from heliograph.flow.formats.swift.swift_fields import FieldFormat, expected_item
 

@@ -1,4 +1,4 @@
-"""A SWIFT message as a whole: blocks one after the other, each taken apart when somebody looks into it."""
+"""A SWIFT message as a whole: blocks one after the other, each taken apart on demand."""
 
 import re
 from collections.abc import Iterator

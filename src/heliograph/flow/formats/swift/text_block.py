@@ -1,4 +1,4 @@
-"""Block 4 of a SWIFT message: fields in lines, and sequences between 16R and 16S, taken apart when somebody looks."""
+"""Block 4 of a SWIFT message: fields in lines, and sequences between 16R and 16S, taken apart on demand."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -61,7 +61,7 @@ class Field(_Kept):
         if self.parent is not None:
             self.parent.touch()
         self.text = None
-        self.pending = None  # a value given to a field that nobody looked into replaces its components
+        self.pending = None  # a value given to a field that was not looked into replaces its components
 
     def copy(self) -> Element:
         """A copy, not taken apart if this is not."""

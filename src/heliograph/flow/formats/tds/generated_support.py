@@ -5,6 +5,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, NoReturn
 
 from heliograph.flow.errors import CANNOT_WRITE, FormatProblem
+from heliograph.flow.formats.model import Source
+from heliograph.flow.formats.tds.tds_plan import MessagePlan
 from heliograph.flow.tree import Element, building
 
 SHOWN = 40
@@ -189,3 +191,14 @@ def choose(
                 problem = error  # the branch that came furthest says most
     assert problem is not None
     raise problem
+
+
+class CodeGenerator:
+    """Adds the code for a message to a source."""
+
+    def __init__(self, plan: MessagePlan, source: Source, spots: dict[int, Spot], codec: str) -> None:
+        """`spots` gets what each line of the source converts; `codec` is the name of the character set."""
+        self.plan = plan
+        self.source = source
+        self.spots = spots
+        self.codec = codec

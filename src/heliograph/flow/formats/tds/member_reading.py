@@ -3,7 +3,7 @@
 import re
 
 from heliograph.flow.formats.model import Source, Type
-from heliograph.flow.formats.tds.generated_support import Spot, text_taker
+from heliograph.flow.formats.tds.generated_support import CodeGenerator, Spot, text_taker
 from heliograph.flow.formats.tds.tds_plan import (
     FieldPlan,
     GroupPlan,
@@ -18,14 +18,11 @@ SAFE_DIGITS = 19
 """With fewer digits, an integer has at most 64 bits."""
 
 
-class MemberReader:
+class MemberReader(CodeGenerator):
     """Adds the code for members of groups to a source."""
 
     def __init__(self, plan: MessagePlan, source: Source, spots: dict[int, Spot], codec: str) -> None:
-        self.plan = plan
-        self.source = source
-        self.spots = spots
-        self.codec = codec
+        super().__init__(plan, source, spots, codec)
         self.guarded = plan.protection.quote + plan.protection.escape
 
     # Members

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from heliograph.flow.formats.charsets import Charset
 from heliograph.flow.formats.model import Order, Source, Type
-from heliograph.flow.formats.tds.generated_support import ErrorReports, Spot, text_protector
+from heliograph.flow.formats.tds.generated_support import CodeGenerator, ErrorReports, Spot, text_protector
 from heliograph.flow.formats.tds.tds_plan import (
     FieldPlan,
     GroupPlan,
@@ -25,14 +25,11 @@ from heliograph.flow.tree import Element
 _DELIMITED_ONLY = (Separation.ALL_ELEMENTS_DELIMITED, Separation.TAGGED_DELIMITED, Separation.USE_DATA_PATTERN)
 
 
-class MemberWriter:
+class MemberWriter(CodeGenerator):
     """Adds the code for members of groups to a source."""
 
     def __init__(self, plan: MessagePlan, source: Source, spots: dict[int, Spot], codec: str) -> None:
-        self.plan = plan
-        self.source = source
-        self.spots = spots
-        self.codec = codec
+        super().__init__(plan, source, spots, codec)
         self.protectors: dict[tuple[str, ...], Callable[[str], str]] = {}
 
     def _text(self, group: GroupPlan, one: Plan, inner: dict[int, str], *, protect: bool) -> None:

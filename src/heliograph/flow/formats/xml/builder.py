@@ -5,7 +5,7 @@ from heliograph.flow.tree import Element, Part, building
 from heliograph.flow.tree.building import attach
 
 DEEPEST = 256
-"""So many elements may be inside each other: the flow goes through them by recursion."""
+"""The deepest nesting of elements that is accepted: flows go through them by recursion."""
 _BLANKS = " \t\n\r"
 
 

@@ -115,7 +115,7 @@ def read_with_expat(builder: Builder, text: str, begin: int) -> Iterator[None]:
     data = text.encode()
     parse = events.parser.Parse
     try:
-        # Passed over in one go: nobody waits for what is there already.
+        # Passed over in one go: these elements are there already.
         at = events.begin
         parse(data[:at], False)
         while at < len(data):

@@ -79,7 +79,7 @@ def _learn(shape: Shape, part: Part, dialect: Dialect, text: str, pieces: Cut) -
         for _ in _read(Builder(apart, dialect), text):
             pass
     except FormatProblem:
-        return  # whoever looks at that place of the document will find it again
+        return  # the reader of that place of the document finds it again
     shape.learn(apart.children, dialect, pieces)
 
 

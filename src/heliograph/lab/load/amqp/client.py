@@ -113,14 +113,14 @@ class AmqpLoadClient(AmqpConnection):
     exactly so many messages as the group says; only the last ones may have fewer.
     """
 
-    __slots__ = ("_answered", "_cycle", "_forgiven", "_receiver", "_replies", "_template", "count", "received")
+    __slots__ = ("_answered", "_cycle", "_receiver", "_replies", "_template", "_written_off", "count", "received")
 
     def __init__(self, client_group: AmqpConnectionGroup, client: int, link: Link, began: int) -> None:
         super().__init__(client_group, client, link, began)
         self.count = client_group.counts[self.place]  # messages that this client has sent, on earlier connections too
         self.received = 0  # messages, whatever they are
         self._answered = self.count  # answers that have come
-        self._forgiven = 0  # own messages that are not waited for any more
+        self._written_off = 0  # own messages that are not waited for any more
         self._template: AmqpTemplate | None = None
         self._cycle: FrameCycle | None = None
         self._receiver: Receiver | None = client_group.receiver(client) if client_group.group.receives else None
@@ -128,7 +128,7 @@ class AmqpLoadClient(AmqpConnection):
 
     # Receiving
 
-    def took(self, rows: NDArray[np.void], size: int, now: int) -> None:
+    def received_run(self, rows: NDArray[np.void], size: int, now: int) -> None:
         """Messages of one group have arrived, together so many bytes long."""
         assert self._receiver is not None
         group = int(rows["group"][0])
@@ -137,7 +137,7 @@ class AmqpLoadClient(AmqpConnection):
             self._answered += len(rows)
         self.client_group.take(self._receiver, group, rows, size, now)
 
-    def took_one(self, values: tuple[int, ...], size: int, now: int) -> bool:
+    def received_one(self, values: tuple[int, ...], size: int, now: int) -> bool:
         """One message has arrived: the header of its payload; whether it is one of this load."""
         assert self._receiver is not None
         self.received += 1
@@ -234,19 +234,16 @@ class AmqpLoadClient(AmqpConnection):
         """Own messages that have not come back, where that limits what is sent.
 
         Where requesters have a reply queue in common and the broker does not select, anybody's answer counts: the
-        number of requests under way stays the same.
+        number of requests in flight stays the same.
         """
         if self.client_group.group.role == "request":
-            return self.count - max(self._answered, self._forgiven)
+            return self.count - max(self._answered, self._written_off)
         assert self._receiver is not None
-        topics = self.client_group.group.topics
-        first = self.client * topics
-        back = sum(self._receiver.highest(self.client_group.index, first + topic) for topic in range(topics))
-        return self.count - max(back, self._forgiven)
+        return self.count - max(self.client_group.returned(self.client, self._receiver), self._written_off)
 
-    def forgive(self) -> None:
+    def stop_waiting(self) -> None:
         """Do not wait any longer for own messages that have not come back: they may be lost."""
-        self._forgiven = self.count
+        self._written_off = self.count
 
     def send(self, due: Times, now: int) -> int:
         """Send in one batch, and commit when the unit of work is full."""

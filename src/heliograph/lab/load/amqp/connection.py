@@ -161,11 +161,11 @@ class AmqpConnection(LoadClient):
         return used
 
     @abstractmethod
-    def took(self, rows: NDArray[np.void], size: int, now: int) -> None:
+    def received_run(self, rows: NDArray[np.void], size: int, now: int) -> None:
         """Messages of one group have arrived, together so many bytes long."""
 
     @abstractmethod
-    def took_one(self, values: tuple[int, ...], size: int, now: int) -> bool:
+    def received_one(self, values: tuple[int, ...], size: int, now: int) -> bool:
         """One message has arrived: the header of its payload; whether it is one of this load."""
 
     @abstractmethod
@@ -200,10 +200,10 @@ class AmqpConnection(LoadClient):
             self.client_group.connected(self, now)
             self._attach_all(now)
         elif isinstance(frame, SaslOutcome) and frame.code:
-            raise ClientFailed(f"the broker did not let us in: SASL outcome {frame.code.name}")
+            raise ClientFailed(f"the broker refused the credentials: SASL outcome {frame.code.name}")
         elif isinstance(frame, _GONE):
             why = frame.error
-            text = f"{why.condition} {why.description or ''}".rstrip() if why else "it did not say why"
+            text = f"{why.condition} {why.description or ''}".rstrip() if why else "it gave no reason"
             raise ClientFailed(f"the broker ended the {_NAMES[type(frame)]}: {text}")
 
     def _attach_all(self, now: int) -> None:
@@ -264,9 +264,9 @@ class AmqpConnection(LoadClient):
         if self.sender_link is not None and not self.sender_link.limit:
             return
         if self.transactions is None or self.transactions.current is not None:
-            self.client_group.is_ready(self)
+            self.client_group.became_ready(self)
 
-    def say_goodbye(self) -> None:
+    def disconnect(self) -> None:
         """Close links, so that no durable subscription is left, and the connection."""
         closing = [amqp_frame(0, Detach(receiver_link.handle, True).encoded()) for receiver_link in self.receiver_links]
         self.link.write(b"".join(closing) + amqp_frame(0, Close().encoded()))

@@ -106,7 +106,7 @@ def _payload_at(data: memoryview, at: int, stop: int) -> tuple[int, int]:
             at += 4
         else:
             break
-    # Nothing of ours: whoever looks for the header there finds that out.
+    # Not a payload of ours: its header will not have the magic number.
     return at, at
 
 

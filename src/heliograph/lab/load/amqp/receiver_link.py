@@ -20,10 +20,10 @@ HEAD = 4096  # bytes of a frame: in these is all that is looked at
 class Consumer(Protocol):
     """Who gets the messages of a link: the client that it belongs to."""
 
-    def took(self, rows: NDArray[np.void], size: int, now: int) -> None:
+    def received_run(self, rows: NDArray[np.void], size: int, now: int) -> None:
         """Messages of one group have arrived, together so many bytes long."""
 
-    def took_one(self, values: tuple[int, ...], size: int, now: int) -> bool:
+    def received_one(self, values: tuple[int, ...], size: int, now: int) -> bool:
         """One message has arrived: the header of its payload; whether it is one of this load."""
 
     def answer(self, head: bytes, mark: bytes) -> None:
@@ -105,12 +105,12 @@ class ReceiverLink:
 
     def _complete(self, now: int) -> None:
         """A message that came by itself is there."""
-        if self._consumer.took_one(self._values, self._size, now) and self._responds:
+        if self._consumer.received_one(self._values, self._size, now) and self._responds:
             self._consumer.answer(self._head, payloads.HEADER.pack(*self._values))
 
     @staticmethod
     def _header(data: memoryview, at: int, stop: int) -> tuple[int, ...]:
-        """The header of the payload; zeros, which are nobody's, where there is no room for one."""
+        """The header of the payload; zeros, which no load has, where the payload is too short for one."""
         return (
             payloads.HEADER.unpack_from(data, at) if stop - at >= payloads.HEADER_SIZE else (0,) * len(payloads.FIELDS)
         )
@@ -119,7 +119,7 @@ class ReceiverLink:
         count = len(rows)
         self._session.frames_in += count
         self._note(int(rows["id"][0]), count, settled=form.settled)
-        self._consumer.took(rows, count * form.stride, now)
+        self._consumer.received_run(rows, count * form.stride, now)
 
     def _answer_run(self, data: memoryview, at: int, count: int, form: Form) -> None:
         answer = self._consumer.answer

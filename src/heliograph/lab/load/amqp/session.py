@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from heliograph.amqp import Accepted, Declare, Declared, Described, Discharge, Flow, Transfer, amqp_frame, encode
 from heliograph.lab.errors import ClientFailed
 from heliograph.lab.load.amqp.handshake import WIDEST, WINDOW
-from heliograph.lab.load.meter import Meter
+from heliograph.lab.load.meter import GroupMeter
 
 _LEAST = 256
 _NUMBERS = 2**32
@@ -21,7 +21,7 @@ _VALUE = b"\x00\x53\x77"  # descriptor of the section of a message that holds on
 
 
 class AmqpInFlight:
-    """What one session has sent unsettled and not heard of; numbers are the wire's, but without the wrap."""
+    """What one session has sent unsettled; numbers are those of the wire, but do not wrap."""
 
     __slots__ = ("_mask", "_oldest", "_sent_at", "_size", "count", "next", "window")
 
@@ -30,7 +30,7 @@ class AmqpInFlight:
         self._size = max(_LEAST, 1 << (2 * window).bit_length())
         self._mask = self._size - 1
         self._sent_at = np.zeros(self._size, np.int64)  # by number modulo size; 0: settled or not ours
-        self._oldest = 0  # nothing before this one is under way
+        self._oldest = 0  # nothing before this one is in flight
         self.next = 0
         self.count = 0
 
@@ -70,7 +70,7 @@ class AmqpInFlight:
         return first
 
     def end(self, first: int, last: int, now: int) -> NDArray[np.int64]:
-        """This range (numbers of the wire) is settled: how long each took. What was not under way is left out."""
+        """This range (numbers of the wire) is settled: how long each took. What was not in flight is left out."""
         back = (self.next - first) % _NUMBERS
         start = self.next - back
         behind = min(start + (last - first) % _NUMBERS + 1, self.next)
@@ -109,7 +109,7 @@ class AmqpSession:
     __slots__ = ("_limit", "flight", "frames_in", "frames_out")
 
     def __init__(self, window: int) -> None:
-        """`window`: messages under way at most."""
+        """`window`: messages in flight at most."""
         self.flight = AmqpInFlight(window)
         self.frames_in = 0  # transfer frames that have arrived
         self.frames_out = 0
@@ -166,7 +166,7 @@ class Transactions:
 
     __slots__ = ("_asked_at", "_meter", "_session", "asked", "current", "filled", "handle", "limit", "used")
 
-    def __init__(self, session: AmqpSession, meter: Meter, handle: int) -> None:
+    def __init__(self, session: AmqpSession, meter: GroupMeter, handle: int) -> None:
         self.handle = handle
         self.limit = 0  # questions that the broker has given credit for so far
         self.used = 0  # questions that were asked

@@ -59,7 +59,7 @@ def answer_run(kind: int, run: bytes) -> bytes:
     return bytes(answer)
 
 
-class InFlight:
+class MqttInFlight:
     """What one client has sent with QoS 1 or 2 and not settled; identifiers are used in turn."""
 
     __slots__ = ("_next", "_sent_at", "_space", "count", "window")
@@ -91,7 +91,7 @@ class InFlight:
         return ids
 
     def end(self, ids: Ids, now: int) -> Values:
-        """These are settled: how long each took. What was not under way is left out."""
+        """These are settled: how long each took. What was not in flight is left out."""
         if len(ids) > 1 and not bool((np.diff(ids) == 1).all()):
             ids = np.unique(ids)
         ids = ids[ids <= self._space]

@@ -20,20 +20,20 @@ from heliograph.lab.load.mqtt.acknowledgements import (
     PUBREC,
     PUBREL,
     Ids,
-    InFlight,
+    MqttInFlight,
     ack_ids,
     acks_of,
 )
 from heliograph.lab.load.mqtt.connection import MqttConnection, MqttConnectionGroup
 from heliograph.lab.load.mqtt.received_runs import Form, form_of, run_of
-from heliograph.lab.load.mqtt.template import Images
+from heliograph.lab.load.mqtt.template import PacketForms
 from heliograph.lab.load.naming import expand
 from heliograph.lab.load.plan import Address, Group, Plan
 from heliograph.lab.load.schedule import Times
 from heliograph.mqtt import ConnAck, Packet, PacketType, PubAck, PubComp, Publish, PubRec, PubRel, decode, encode_varint
 
 
-class Replies:
+class MqttReplies:
     """Makes answers; `waiting` are those that no window had room for yet, split where the packet identifier goes."""
 
     def __init__(self, group: Group, version: int) -> None:
@@ -79,18 +79,18 @@ class Replies:
 class MqttLoadClient(MqttConnection):
     """One MQTT client on one connection, whose messages have numbers and times in them."""
 
-    __slots__ = ("_acks", "_flight", "_forgiven", "_images", "_receiver", "_replies", "count")
+    __slots__ = ("_acks", "_flight", "_forms", "_receiver", "_replies", "_written_off", "count")
 
     def __init__(self, client_group: MqttConnectionGroup, client: int, link: Link, began: int) -> None:
         super().__init__(client_group, client, link, began)
         self.count = client_group.counts[self.place]  # messages that this client has sent, on earlier connections too
         self._acks: list[bytes] = []
-        self._forgiven = 0  # own messages that are not waited for any more
-        self._flight: InFlight | None = None
-        self._images: Images | None = None
+        self._written_off = 0  # own messages that are not waited for any more
+        self._flight: MqttInFlight | None = None
+        self._forms: PacketForms | None = None
         self._receiver: Receiver | None = None
         self._replies = (
-            Replies(client_group.group, client_group.version) if client_group.group.role == "respond" else None
+            MqttReplies(client_group.group, client_group.version) if client_group.group.role == "respond" else None
         )
 
     def take(self, data: memoryview, now: int) -> int:
@@ -132,9 +132,9 @@ class MqttLoadClient(MqttConnection):
         client_group = self.client_group
         if client_group.group.qos and (client_group.group.sends or self._replies is not None):
             limit = packet.properties.get("receive_maximum", 65535)
-            self._flight = InFlight(min(client_group.group.window, limit))
+            self._flight = MqttInFlight(min(client_group.group.window, limit))
         if client_group.group.sends:
-            self._images = client_group.template.images(self.client)
+            self._forms = client_group.template.forms(self.client)
         if client_group.group.receives:
             self._receiver = client_group.receiver(self.client)
         super().accepted(packet, now)
@@ -163,7 +163,7 @@ class MqttLoadClient(MqttConnection):
         payload = at + form.payload_at
         receiver = self._receiver
         if receiver is None or form.stride - form.payload_at < payloads.HEADER_SIZE:
-            self.client_group.meter.failed("a message came that nobody here has sent")
+            self.client_group.meter.failed("a message arrived that this load did not send")
             return
         values = payloads.HEADER.unpack_from(data, payload)
         if self.client_group.take_one(receiver, values, form.stride, now) and self._replies is not None:
@@ -173,12 +173,12 @@ class MqttLoadClient(MqttConnection):
     def _answer(first: int) -> int:
         return PUBACK if first & 0x06 == 0x02 else PUBREC
 
-    def _reply(self, replies: Replies, packet: memoryview, form: Form, group: int, sender: int) -> None:
+    def _reply(self, replies: MqttReplies, packet: memoryview, form: Form, group: int, sender: int) -> None:
         made = replies.make(packet, form, self.client_group.plan.groups[group], sender)
         replies.waiting.append(made)
         self._send_replies(replies)
 
-    def _send_replies(self, replies: Replies) -> None:
+    def _send_replies(self, replies: MqttReplies) -> None:
         now = self.client_group.clock()
         while replies.waiting and (self._flight is None or self._flight.room()):
             head, rest = replies.waiting.popleft()
@@ -202,7 +202,7 @@ class MqttLoadClient(MqttConnection):
         flight, meter = self._flight, self.client_group.meter
         times = flight.end(ids, now) if flight is not None else np.empty(0, np.int64)
         if len(times) < len(ids):
-            meter.failed("an acknowledgement came for what was not under way")
+            meter.failed("an acknowledgement arrived for a message that was not in flight")
         meter.acknowledged += len(times)
         meter.recorder("acknowledge").record_all(times)
         if self._replies is not None:
@@ -224,21 +224,18 @@ class MqttLoadClient(MqttConnection):
     def unanswered(self) -> int:
         """Own messages that have not come back, where that limits what is sent."""
         assert self._receiver is not None
-        topics = self.client_group.group.topics
-        first = self.client * topics
-        answered = sum(self._receiver.highest(self.client_group.index, first + topic) for topic in range(topics))
-        return self.count - max(answered, self._forgiven)
+        return self.count - max(self.client_group.returned(self.client, self._receiver), self._written_off)
 
-    def forgive(self) -> None:
+    def stop_waiting(self) -> None:
         """Do not wait any longer for own messages that have not come back: they may be lost."""
-        self._forgiven = self.count
+        self._written_off = self.count
 
     def send(self, due: Times, now: int) -> int:
         """Send in one batch."""
         size, client_group = len(due), self.client_group
-        assert self._images is not None
+        assert self._forms is not None
         ids = self._flight.begin(size, now) if self._flight is not None else None
-        packets = client_group.template.make(self._images, self.client, self.count, due, now, ids)
+        packets = client_group.template.make(self._forms, self.client, self.count, due, now, ids)
         self.count += size
         client_group.counts[self.place] = self.count
         client_group.meter.sent += size
@@ -247,7 +244,7 @@ class MqttLoadClient(MqttConnection):
         return size
 
     def outstanding(self) -> int:
-        """What is under way with QoS 1 or 2, and replies that wait."""
+        """Messages in flight with QoS 1 or 2, and replies that wait."""
         waiting = len(self._replies.waiting) if self._replies is not None else 0
         return waiting + (self._flight.count if self._flight is not None else 0)
 

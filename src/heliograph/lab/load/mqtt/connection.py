@@ -132,7 +132,7 @@ class MqttConnection(LoadClient):
         if self.client_group.group.receives:
             self.subscribe(now)
         else:
-            self.client_group.is_ready(self)
+            self.client_group.became_ready(self)
 
     def subscribe(self, now: int) -> None:
         """Subscribe to all filters of this client."""
@@ -144,7 +144,7 @@ class MqttConnection(LoadClient):
             if granted != self.client_group.group.qos:
                 raise ClientFailed(f"asked for QoS {self.client_group.group.qos}, the broker granted 0x{granted:02X}")
         self.client_group.meter.recorder("subscribe").record(now - self._asked)
-        self.client_group.is_ready(self)
+        self.client_group.became_ready(self)
 
     def take_other(self, first: int, packet: Packet, now: int) -> None:
         """A packet came that has nothing to do with the connection or subscriptions."""
@@ -161,7 +161,7 @@ class MqttConnection(LoadClient):
         """Messages sent and not acknowledged; of a client that sends none."""
         return 0
 
-    def say_goodbye(self) -> None:
+    def disconnect(self) -> None:
         """Send DISCONNECT."""
         self.link.write(encode(Disconnect(), self.client_group.version))
 

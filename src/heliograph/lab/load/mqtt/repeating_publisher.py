@@ -18,21 +18,21 @@ _ACK_SIZE = 4
 
 
 class RepeatingPublisher(MqttConnection):
-    """One publisher whose messages go to all receivers in `heard_by`; above QoS 0 there may be none, as they can wait.
+    """One publisher whose messages go to all receivers in `received_by`; above QoS 0 there may be none.
 
-    It never has more than the group's window of messages on their way to the slowest receiver (or unacknowledged), so
+    It never has more than the group's window of messages in flight to the slowest receiver (or unacknowledged), so
     no broker's drop policy comes into play. It sends a quarter of the window at a time: as a pipelining client does,
     whose socket buffer fills while the broker is busy.
     """
 
-    __slots__ = ("_batch", "_counts", "_cycle", "_due", "_position", "_window", "heard_by", "sent")
+    __slots__ = ("_batch", "_counts", "_cycle", "_due", "_position", "_window", "received_by", "sent")
 
     def __init__(
         self, client_group: "RepeatingPublishers", client: int, link: Link, began: int, cycle: PacketCycle
     ) -> None:
         super().__init__(client_group, client, link, began)
         self.sent = 0
-        self.heard_by: Sequence[SequenceTracker] = ()
+        self.received_by: Sequence[SequenceTracker] = ()
         self._cycle = cycle
         self._position = 0  # in the cycle, in bytes
         self._window = client_group.group.window
@@ -45,7 +45,7 @@ class RepeatingPublisher(MqttConnection):
     @property
     def settled(self) -> int:
         """Messages that every receiver has got and, above QoS 0, the broker has acknowledged."""
-        return min([tracker.next for tracker in self.heard_by] + list(self._counts.values()))
+        return min([tracker.next for tracker in self.received_by] + list(self._counts.values()))
 
     def room(self) -> int:
         """How many messages the window allows now."""
@@ -85,7 +85,7 @@ class RepeatingPublisher(MqttConnection):
         kind, count = run[0], len(run) // _ACK_SIZE
         due = self._due.get(kind)
         if due is None or not due.continues(run, _ACK_SIZE * self._counts[kind]):
-            self._strange(count)
+            self._unexpected(count)
         if due is not None:
             self._counts[kind] += count
             self.client_group.meter.acknowledged += count
@@ -94,12 +94,12 @@ class RepeatingPublisher(MqttConnection):
 
     def take_other(self, first: int, packet: Packet, now: int) -> None:
         """Nothing else should come."""
-        self._strange(1)
+        self._unexpected(1)
 
-    def _strange(self, count: int) -> None:
+    def _unexpected(self, count: int) -> None:
         meter = self.client_group.meter
         meter.errors += count - 1
-        meter.failed("an acknowledgement came that was not the next one due")
+        meter.failed("an acknowledgement arrived out of order")
 
     def outstanding(self) -> int:
         """Messages that the broker has not acknowledged."""
@@ -130,8 +130,8 @@ class RepeatingPublishers(MqttConnectionGroup):
         """Begin to connect this client."""
         return RepeatingPublisher(self, client, self.make_link(), began, self._cycles[client])
 
-    def revive(self, load_client: LoadClient) -> None:
-        """Whoever drives this load asks for room by itself."""
+    def wake(self, load_client: LoadClient) -> None:
+        """The driver of this load asks for room itself."""
 
     @property
     def publishers(self) -> list[RepeatingPublisher]:

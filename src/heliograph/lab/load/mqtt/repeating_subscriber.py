@@ -38,7 +38,7 @@ class RepeatingSubscriber(MqttConnection):
     def accepted(self, packet: ConnAck, now: int) -> None:
         """Subscribe, unless the broker has the session of an earlier connection."""
         if self.resumes:
-            self.client_group.is_ready(self)
+            self.client_group.became_ready(self)
         else:
             self.subscribe(now)
 
@@ -76,7 +76,7 @@ class RepeatingSubscriber(MqttConnection):
         if form.stride - form.payload_at >= MARK.size:
             publisher, sequence = MARK.unpack_from(packet, form.payload_at)
         if not 0 <= publisher < len(self.trackers):
-            meter.failed("a message came that nobody here has sent")
+            meter.failed("a message arrived that this load did not send")
             return form.stride
         meter.received += 1
         self.trackers[publisher].take(sequence)
@@ -88,7 +88,7 @@ class RepeatingSubscriber(MqttConnection):
 
     def take_other(self, first: int, packet: Packet, now: int) -> None:
         """Nothing else should come."""
-        self.client_group.meter.failed("a packet came that has no place in the load")
+        self.client_group.meter.failed("an unexpected packet arrived")
 
 
 class BytesSubscriber(RepeatingSubscriber):
@@ -245,7 +245,7 @@ class ManyPublishersSubscriber(RepeatingSubscriber):
 
 
 class RepeatingSubscribers(MqttConnectionGroup):
-    """The subscribers of a group, which all hear the publishers of these cycles: how their packets arrive.
+    """The subscribers of a group. All receive from the publishers of these cycles, which are packets as they arrive.
 
     With QoS 1 and 2 that is without packet identifiers. Members of a shared subscription share the trackers, too: it
     does not matter who gets a message, but that one of them does.
@@ -274,7 +274,7 @@ class RepeatingSubscribers(MqttConnectionGroup):
             kind = OnePublisherSubscriber
         return kind(self, client, self.make_link(), began)
 
-    def revive(self, load_client: LoadClient) -> None:
+    def wake(self, load_client: LoadClient) -> None:
         """They send nothing."""
 
     def collect(self) -> None:

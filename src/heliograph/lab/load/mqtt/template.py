@@ -27,7 +27,7 @@ _ASCENDING = np.arange(BATCH_BYTES // payloads.HEADER_SIZE + 1, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
-class Image:
+class PacketForm:
     """What is constant in the packets of one stream with one payload."""
 
     prefix: bytes  # up to the header of the payload
@@ -40,10 +40,10 @@ class Image:
 
 
 @dataclass(frozen=True, slots=True)
-class Images:
+class PacketForms:
     """How the packets of one client look, in turn."""
 
-    parts: tuple[Image, ...]
+    parts: tuple[PacketForm, ...]
     alike: bool  # all have the length and the form of the group's other clients
 
 
@@ -61,24 +61,24 @@ class MqttTemplate:
         self._stride, self._at = first[0].stride, len(first[0].prefix)
         self.batch = max(1, BATCH_BYTES // max(image.stride for image in first))
         self._id_at = self._id_offset(first[0])
-        self._painted: Images | None = None  # what the rows look like
+        self._prepared_for: PacketForms | None = None  # what the rows look like
         if self._alike(first):
-            self._paper: Bytes = np.zeros((self.batch, self._stride), np.uint8)
-            self._view = memoryview(self._paper.reshape(-1))  # type: ignore[arg-type]
-            columns = self._paper.reshape(-1).view(payloads.rows_dtype(self._at, self._stride))
+            self._buffer: Bytes = np.zeros((self.batch, self._stride), np.uint8)
+            self._view = memoryview(self._buffer.reshape(-1))  # type: ignore[arg-type]
+            columns = self._buffer.reshape(-1).view(payloads.rows_dtype(self._at, self._stride))
             self._sender, self._sequence = columns["sender"], columns["sequence"]
             self._due, self._sent = columns["due"], columns["sent"]
-            self._ids = self._paper[:, self._id_at : self._id_at + 2]
+            self._ids = self._buffer[:, self._id_at : self._id_at + 2]
 
-    def images(self, client: int) -> Images:
+    def forms(self, client: int) -> PacketForms:
         """How the packets of this client look, in turn."""
         parts = self._parts(client)
-        return Images(parts, self._alike(parts))
+        return PacketForms(parts, self._alike(parts))
 
-    def _alike(self, parts: tuple[Image, ...]) -> bool:
+    def _alike(self, parts: tuple[PacketForm, ...]) -> bool:
         return all(one.stride == self._stride and len(one.prefix) == self._at for one in parts)
 
-    def _parts(self, client: int) -> tuple[Image, ...]:
+    def _parts(self, client: int) -> tuple[PacketForm, ...]:
         group = self._group
         topics = [topic.encode() for topic in topics_of(group, client)]
         return tuple(
@@ -86,13 +86,13 @@ class MqttTemplate:
             for turn in range(self.cycle)
         )
 
-    def _image(self, topic: bytes, tail: bytes, client: int) -> Image:
+    def _image(self, topic: bytes, tail: bytes, client: int) -> PacketForm:
         group = self._group
         head = len(topic).to_bytes(2) + topic + (b"\0\0" if group.qos else b"")
         if self._version == 5:
             head += encode_properties(self._properties(client))
         first = bytes((0x30 | group.qos << 1 | group.retain,))
-        return Image(first + encode_varint(len(head) + payloads.HEADER_SIZE + len(tail)) + head, tail)
+        return PacketForm(first + encode_varint(len(head) + payloads.HEADER_SIZE + len(tail)) + head, tail)
 
     def _properties(self, client: int) -> Properties:
         made = Properties()
@@ -103,7 +103,7 @@ class MqttTemplate:
         return made
 
     @staticmethod
-    def _id_offset(image: Image) -> int:
+    def _id_offset(image: PacketForm) -> int:
         """Where the packet identifier stands, if there is one."""
         body = 2
         while image.prefix[body - 1] & 0x80:
@@ -111,7 +111,7 @@ class MqttTemplate:
         return body + 2 + int.from_bytes(image.prefix[body : body + 2])
 
     def make(
-        self, images: Images, client: int, count: int, due: Times, now: int, ids: Ids | None
+        self, images: PacketForms, client: int, count: int, due: Times, now: int, ids: Ids | None
     ) -> bytes | memoryview:
         """The packets of messages `count`, `count` + 1, ... of a client, as many as there are due times (<= `batch`).
 
@@ -125,7 +125,7 @@ class MqttTemplate:
             return image.prefix + _pack(payloads.MAGIC, self._index, client, count, int(due[0]), now) + image.tail
         return self._one_by_one(images, client, count, due, now, ids)
 
-    def _one_by_one(self, images: Images, client: int, count: int, due: Times, now: int, ids: Ids | None) -> bytes:
+    def _one_by_one(self, images: PacketForms, client: int, count: int, due: Times, now: int, ids: Ids | None) -> bytes:
         parts: list[bytes] = []
         topics = self._group.topics
         for place, due_ns in enumerate(due.tolist()):
@@ -139,19 +139,19 @@ class MqttTemplate:
             parts += prefix, _pack(payloads.MAGIC, self._index, sender, number // topics, due_ns, now), image.tail
         return b"".join(parts)
 
-    def _rows(self, images: Images, client: int, count: int, due: Times, now: int, ids: Ids | None) -> memoryview:
+    def _rows(self, images: PacketForms, client: int, count: int, due: Times, now: int, ids: Ids | None) -> memoryview:
         size = len(due)
         topics = self._group.topics
         if self.cycle == 1:
-            if self._painted is not images:
-                self._paint(images.parts[0], client)
-                self._painted = images
+            if self._prepared_for is not images:
+                self._prepare(images.parts[0], client)
+                self._prepared_for = images
             np.add(_ASCENDING[:size], count, out=self._sequence[:size])
         else:
-            self._painted = None
+            self._prepared_for = None
             patterns = np.stack([self._pattern(image) for image in images.parts])
             numbers = _ASCENDING[:size] + count
-            self._paper[:size] = patterns[numbers % self.cycle]
+            self._buffer[:size] = patterns[numbers % self.cycle]
             self._sender[:size] = client * topics + numbers % topics
             self._sequence[:size] = numbers // topics
         self._due[:size] = due
@@ -160,10 +160,10 @@ class MqttTemplate:
             self._ids[:size] = ids.astype(">u2").view(np.uint8).reshape(-1, 2)
         return self._view[: size * self._stride]
 
-    def _pattern(self, image: Image) -> Bytes:
+    def _pattern(self, image: PacketForm) -> Bytes:
         mark = payloads.HEADER.pack(payloads.MAGIC, self._index, 0, 0, 0, 0)
         return np.frombuffer(image.prefix + mark + image.tail, np.uint8)
 
-    def _paint(self, image: Image, client: int) -> None:
-        self._paper[:] = self._pattern(image)
+    def _prepare(self, image: PacketForm, client: int) -> None:
+        self._buffer[:] = self._pattern(image)
         self._sender[:] = client

@@ -76,7 +76,7 @@ class BarChart:
 
 
 @dataclass(frozen=True)
-class Interval:
+class RatioInterval:
     """A ratio, and how sure it is."""
 
     name: str
@@ -95,7 +95,7 @@ class IntervalChart:
     caption: str
     description: str
     x: Axis
-    intervals: tuple[Interval, ...]
+    intervals: tuple[RatioInterval, ...]
     keys: tuple[tuple[str, int], ...]
 
 

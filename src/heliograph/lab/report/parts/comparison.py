@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 
-from heliograph.lab.report.charts.chart import Axis, Interval, IntervalChart
+from heliograph.lab.report.charts.chart import Axis, IntervalChart, RatioInterval
 from heliograph.lab.report.document import Section
-from heliograph.lab.report.report_cases import Case
+from heliograph.lab.report.report_cases import ReportCase
 from heliograph.lab.report.results import Results
-from heliograph.lab.report.table import Column, Row, Table
+from heliograph.lab.report.table import Column, Table, TableRow, columns
 
 METRICS = {
     "sent_rate": "messages sent/s",
@@ -30,9 +30,7 @@ _COLUMNS = (
     Column("a_median", "A, median", "rate"),
     Column("b", "B"),
     Column("b_median", "B, median", "rate"),
-    Column("ratio", "Ratio", "ratio"),
-    Column("low", "from", "ratio"),
-    Column("high", "to", "ratio"),
+    *columns("ratio", ratio="Ratio", low="from", high="to"),
     Column("verdict", "Verdict"),
 )
 _COLOURS = {"A better": 0, "B better": 1}
@@ -41,12 +39,12 @@ _MOST = 10  # ratios in one chart
 _MOST_ROWS = 60
 _DRAWN = {"received_rate", "round_trips", "p99_ms", "server_cpu_ms_per_message"}  # the others are in the table
 _NOTE = (
-    "Runs of A and B took turns, so that both met the same disturbances. The ratio lies between from and to with 95 % "
-    "confidence; where that includes 1, no difference is shown."
+    "Runs of A and B are interleaved, so that disturbances of the machine meet both. From and to are the bounds of the "
+    "95 % confidence interval of the ratio; where it includes 1, no difference is shown. A single pair has no interval."
 )
 
 
-def comparison(results: Results, cases: Sequence[Case]) -> Section:
+def comparison(results: Results, cases: Sequence[ReportCase]) -> Section:
     """The table of all pairs of targets or versions, and a chart for each two of them."""
     # What differs comes first: with many scenarios and figures, that is what people look for.
     pairs = sorted(newest_pairs(results), key=lambda pair: pair["verdict"] == _SAME[0])
@@ -62,7 +60,7 @@ def comparison(results: Results, cases: Sequence[Case]) -> Section:
     return Section("comparison", "Comparison of targets", tables=(table,), charts=tuple(_charts(pairs)))
 
 
-def _charts(pairs: Sequence[Row]) -> Iterable[IntervalChart]:
+def _charts(pairs: Sequence[TableRow]) -> Iterable[IntervalChart]:
     for number, (a, b) in enumerate(dict.fromkeys((str(pair["a"]), str(pair["b"])) for pair in pairs), 1):
         mine = [pair for pair in pairs if (pair["a"], pair["b"]) == (a, b) and _is_drawn(pair)]
         for start in range(0, len(mine), _MOST):
@@ -77,19 +75,19 @@ def _charts(pairs: Sequence[Row]) -> Iterable[IntervalChart]:
             )
 
 
-def _is_drawn(pair: Row) -> bool:
+def _is_drawn(pair: TableRow) -> bool:
     """Only what matters most; a ratio of nothing, or without an interval, has no place on the axis."""
     if pair["figure"] not in _DRAWN:
         return False
     return all(isinstance(pair[key], int | float) and pair[key] > 0 for key in ("ratio", "low", "high"))
 
 
-def _interval(pair: Row) -> Interval:
+def _interval(pair: TableRow) -> RatioInterval:
     colour = _COLOURS.get(str(pair["verdict"]), _SAME[1])
-    return Interval(f"{pair['name']}: {pair['metric']}", pair["ratio"], pair["low"], pair["high"], colour)
+    return RatioInterval(f"{pair['name']}: {pair['metric']}", pair["ratio"], pair["low"], pair["high"], colour)
 
 
-def _named(pair: Row) -> Row:
+def _named(pair: TableRow) -> TableRow:
     """The pair with a verdict that names who is better."""
     verdict = str(pair["verdict"])
     for side in ("a", "b"):
@@ -97,11 +95,11 @@ def _named(pair: Row) -> Row:
     return {**pair, "verdict": verdict}
 
 
-def newest_pairs(results: Results) -> list[Row]:
+def newest_pairs(results: Results) -> list[TableRow]:
     """Pairs with names for people; of several experiments with the same pair the newest one."""
     started = {run.experiment: run.started for run in results.runs}
     first = min(started.values())
-    newest: dict[tuple[str, ...], Row] = {}
+    newest: dict[tuple[str, ...], TableRow] = {}
     for pair in sorted(results.every("pairs"), key=lambda pair: started.get(pair.get("experiment", ""), first)):
         key = tuple(str(pair.get(name)) for name in ("scenario", "variant", "a", "b", "metric"))
         newest[key] = {

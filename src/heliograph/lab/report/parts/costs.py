@@ -6,13 +6,12 @@ from itertools import pairwise
 
 from heliograph.lab.report.charts.chart import Axis, Bar, BarChart
 from heliograph.lab.report.document import Section
-from heliograph.lab.report.report_cases import Case
+from heliograph.lab.report.report_cases import ReportCase
 from heliograph.lab.report.results import Results
-from heliograph.lab.report.table import Column, Row, Table
+from heliograph.lab.report.table import NAMED, Column, Table, TableRow, columns
 
 _KEYS = (
-    Column("server_cpu_cores", "System, cores", "number"),
-    Column("generator_cpu_cores", "Generator, cores", "number"),
+    *columns("number", server_cpu_cores="System, cores", generator_cpu_cores="Generator, cores"),
     Column("busiest_core_percent", "Busiest core", "percent"),
     Column("server_cpu_ms_per_message", "CPU per message", "ms"),
     Column("rss_bytes", "Memory", "bytes"),
@@ -20,28 +19,24 @@ _KEYS = (
     Column("context_switches_per_message", "Switches/message", "number"),
     Column("disk_bytes_per_message", "Disk/message", "bytes"),
     Column("watts", "Watts", "number"),
-    Column("messages_per_watt", "Messages/W", "rate"),
-    Column("messages_per_unit", "Messages/s/U", "rate"),
+    *columns("rate", messages_per_watt="Messages/W", messages_per_unit="Messages/s/U"),
 )
 _LIMITS = (
-    Column("name", "Name"),
-    Column("target", "Target"),
-    Column("bottleneck", "Bottleneck"),
-    Column("evidence", "Evidence"),
+    *NAMED,
+    *columns("text", bottleneck="Bottleneck", evidence="Evidence"),
 )
 _MOST_GROUPS = 8  # groups of bars in one chart; more would not fit a screen
 _COLOURS = (3, 5)  # those of targets come first in the palette and mean something else
 
 
-def costs(results: Results, cases: Sequence[Case]) -> Section:
+def costs(results: Results, cases: Sequence[ReportCase]) -> Section:
     """Costs of every case, and a chart of the CPU."""
     rows = [_row(case) for case in cases if case.measures.costs]
-    named = (Column("name", "Name"), Column("target", "Target"), *_KEYS)
-    table = Table("costs", "CPU, memory and energy", named, tuple(rows), results.absent("costs"))
+    table = Table("costs", "CPU, memory and energy", (*NAMED, *_KEYS), tuple(rows), results.absent("costs"))
     return Section("costs", "CPU, memory and energy", charts=tuple(_charts(cases)), tables=(table,))
 
 
-def bottlenecks(results: Results, cases: Sequence[Case]) -> Section:
+def bottlenecks(results: Results, cases: Sequence[ReportCase]) -> Section:
     """The likely limit of every case, and why it is thought to be."""
     rows = [
         {
@@ -57,7 +52,7 @@ def bottlenecks(results: Results, cases: Sequence[Case]) -> Section:
     return Section("bottlenecks", "Bottlenecks", tables=(table,))
 
 
-def _row(case: Case) -> Row:
+def _row(case: ReportCase) -> TableRow:
     return {
         "name": case.run.label,
         "target": case.run.target,
@@ -65,7 +60,7 @@ def _row(case: Case) -> Row:
     }
 
 
-def _charts(cases: Sequence[Case]) -> list[BarChart]:
+def _charts(cases: Sequence[ReportCase]) -> list[BarChart]:
     """The CPU of all cases, in charts of about the same height that stand beside each other."""
     groups = [(case.label, _bars(case)) for case in cases if _bars(case)]
     if not groups:
@@ -87,7 +82,7 @@ def _charts(cases: Sequence[Case]) -> list[BarChart]:
     ]
 
 
-def _bars(case: Case) -> tuple[Bar, ...]:
+def _bars(case: ReportCase) -> tuple[Bar, ...]:
     found = []
     names = (("system under test", "server_cpu_cores"), ("load generator", "generator_cpu_cores"))
     for colour, (name, key) in zip(_COLOURS, names, strict=True):

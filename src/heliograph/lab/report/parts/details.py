@@ -3,12 +3,13 @@
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from heliograph.lab.report.charts.chart import Axis, Chart, Point, Series, shares, thinned
 from heliograph.lab.report.document import Section
-from heliograph.lab.report.report_cases import Case
-from heliograph.lab.report.results import Results, Run
-from heliograph.lab.report.table import Row, plain
+from heliograph.lab.report.report_cases import ReportCase
+from heliograph.lab.report.results import RecordedRun, Results
+from heliograph.lab.report.table import TableRow, plain
 
 _FAN_OUT = {"fan_out", "fanout", "consumers", "subscribers"}
 _KINDS = (
@@ -23,7 +24,7 @@ _DECADE = 8  # how many times the least the greatest must be for a logarithmic a
 Subject = tuple[str, str, float]
 
 
-def curve_charts(results: Results, name: str, run: Run, colours: Mapping[str, int]) -> Iterable[Chart]:
+def curve_charts(results: Results, name: str, run: RecordedRun, colours: Mapping[str, int]) -> Iterable[Chart]:
     """The curves of a scenario and variant, a chart for each kind of figure over everything that grew."""
     rows = [
         row for row in results.every("curves") if (row["scenario"], row["variant"] or "") == (run.scenario, run.variant)
@@ -37,13 +38,13 @@ def curve_charts(results: Results, name: str, run: Run, colours: Mapping[str, in
                 yield _curve_chart(name, run, x_name, "fan-out curve" if fans_out else what, axis, lines)
 
 
-def _told(figures: tuple[str, ...], rows: list[Row], fans_out: bool) -> tuple[str, ...]:
+def _told(figures: tuple[str, ...], rows: list[TableRow], fans_out: bool) -> tuple[str, ...]:
     """The first figure that there is; where messages are multiplied, what goes in as well as what comes out."""
     there = tuple(figure for figure in figures if any(row["y_name"] == figure for row in rows))
     return there if fans_out or figures[0].endswith("_ms") else there[:1]
 
 
-def _curve_chart(name: str, run: Run, x_name: str, what: str, y: Axis, series: tuple[Series, ...]) -> Chart:
+def _curve_chart(name: str, run: RecordedRun, x_name: str, what: str, y: Axis, series: tuple[Series, ...]) -> Chart:
     over = x_name.replace("_", " ")
     named = what if what == "fan-out curve" else f"{what} over {over}"
     places = [x for line in series for x, _ in line.points]
@@ -59,7 +60,7 @@ def _curve_chart(name: str, run: Run, x_name: str, what: str, y: Axis, series: t
     )
 
 
-def _curve_series(rows: list[Row], colours: Mapping[str, int]) -> tuple[Series, ...]:
+def _curve_series(rows: list[TableRow], colours: Mapping[str, int]) -> tuple[Series, ...]:
     """A line per target and figure; where runs were repeated, through the mean of each place."""
     lines: dict[tuple[str, str], dict[float, list[float]]] = {}
     for row in rows:
@@ -86,9 +87,30 @@ def _is_wide(values: list[float]) -> bool:
     return len(positive) == len(values) and bool(values) and max(values) > _DECADE * min(values)
 
 
-def details(results: Results, cases: Sequence[Case], colours: Mapping[str, int]) -> Section:
+_OVER_TIME = (
+    (
+        "rate",
+        "received",
+        "messages received over time",
+        "Messages received over time",
+        "Messages that were received in each second of the measured time.",
+        Axis("messages/s", "rate"),
+    ),
+    (
+        "cpu",
+        "server_cpu_cores",
+        "CPU over time",
+        "CPU of the system over time",
+        "Cores that the system under test used in each second of the measured time.",
+        Axis("cores", "number"),
+    ),
+)
+"""Charts over time: name, column of the timeline, title, caption, description, and axis."""
+
+
+def details(results: Results, cases: Sequence[ReportCase], colours: Mapping[str, int]) -> Section:
     """A part for every scenario, variant and scale, with all its targets."""
-    subjects: dict[Subject, list[Case]] = {}
+    subjects: dict[Subject, list[ReportCase]] = {}
     for case in cases:
         subjects.setdefault(case.subject, []).append(case)
     parts = tuple(_part(results, subject, group, colours) for subject, group in subjects.items())
@@ -100,7 +122,7 @@ def slug(*words: object) -> str:
     return re.sub(r"[^a-z0-9]+", "-", " ".join(str(word) for word in words).lower()).strip("-")
 
 
-def _part(results: Results, subject: Subject, cases: list[Case], colours: Mapping[str, int]) -> Section:
+def _part(results: Results, subject: Subject, cases: list[ReportCase], colours: Mapping[str, int]) -> Section:
     scenario, variant, scale = subject
     name = slug(scenario, variant, plain(scale))
     about = results.known.about(scenario).title
@@ -113,38 +135,33 @@ def _part(results: Results, subject: Subject, cases: list[Case], colours: Mappin
     )
 
 
-def _charts(results: Results, name: str, label: str, cases: list[Case], colours: Mapping[str, int]) -> Iterable[Chart]:
+def _charts(
+    results: Results, name: str, label: str, cases: list[ReportCase], colours: Mapping[str, int]
+) -> Iterable[Chart]:
     yield from curve_charts(results, name, cases[0].run, colours)
     made = (
         Chart(
             f"{name}-distribution",
             f"{label}: latency distribution",
             "Latency distribution",
-            "How many per cent of the messages took how long; the time axis is logarithmic.",
+            "The share of messages by latency, in per cent; the time axis is logarithmic.",
             Axis("latency", "ms", logarithmic=True),
             Axis("share of messages", "percent"),
             _series(cases, colours, lambda case: _distribution(results, case)),
             steps=True,
         ),
-        Chart(
-            f"{name}-rate",
-            f"{label}: messages received over time",
-            "Messages received over time",
-            "Messages that were received in each second of the measured time.",
-            Axis("second", "number"),
-            Axis("messages/s", "rate"),
-            _series(cases, colours, lambda case: _over_time(results, case, "received")),
-            markers=False,
-        ),
-        Chart(
-            f"{name}-cpu",
-            f"{label}: CPU over time",
-            "CPU of the system over time",
-            "Cores that the system under test used in each second of the measured time.",
-            Axis("second", "number"),
-            Axis("cores", "number"),
-            _series(cases, colours, lambda case: _over_time(results, case, "server_cpu_cores")),
-            markers=False,
+        *(
+            Chart(
+                f"{name}-{what}",
+                f"{label}: {title}",
+                caption,
+                about,
+                Axis("second", "number"),
+                y,
+                _series(cases, colours, partial(_over_time, results, key)),
+                markers=False,
+            )
+            for what, key, title, caption, about, y in _OVER_TIME
         ),
     )
     yield from (chart for chart in made if _shows_something(chart))
@@ -156,13 +173,13 @@ def _shows_something(chart: Chart) -> bool:
 
 
 def _series(
-    cases: list[Case], colours: Mapping[str, int], points: Callable[[Case], tuple[Point, ...]]
+    cases: list[ReportCase], colours: Mapping[str, int], points: Callable[[ReportCase], tuple[Point, ...]]
 ) -> tuple[Series, ...]:
     found = [Series(case.run.target, points(case), colours[case.run.target]) for case in cases]
     return tuple(series for series in found if series.points)
 
 
-def _distribution(results: Results, case: Case) -> tuple[Point, ...]:
+def _distribution(results: Results, case: ReportCase) -> tuple[Point, ...]:
     measures = case.measures
     rows = [
         row
@@ -172,7 +189,7 @@ def _distribution(results: Results, case: Case) -> tuple[Point, ...]:
     return shares([(float(row["bucket_ms"]), float(row["count"])) for row in rows])
 
 
-def _over_time(results: Results, case: Case, key: str) -> tuple[Point, ...]:
+def _over_time(results: Results, key: str, case: ReportCase) -> tuple[Point, ...]:
     rows = results.of("timeline", case.run.run)
     return thinned(
         [(float(row["second"]), float(row[key])) for row in rows if row.get(key) is not None and row["second"] >= 0]

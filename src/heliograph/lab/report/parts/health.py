@@ -4,36 +4,35 @@ from collections.abc import Sequence
 
 from heliograph.lab.report.document import Section
 from heliograph.lab.report.parts.comparison import METRICS
-from heliograph.lab.report.report_cases import Case
+from heliograph.lab.report.report_cases import ReportCase
 from heliograph.lab.report.results import Results
-from heliograph.lab.report.table import Column, Row, Table
+from heliograph.lab.report.table import NAMED, Column, Table, TableRow, columns
 
 _COUNTS = ("sent", "received", "lost", "duplicates", "reordered", "errors")
 _HEALTH = (
-    Column("name", "Name"),
-    Column("target", "Target"),
-    Column("sent", "Sent", "count"),
-    Column("received", "Received", "count"),
-    Column("lost", "Lost", "count"),
-    Column("duplicates", "Twice", "count"),
-    Column("reordered", "Out of order", "count"),
-    Column("errors", "Errors", "count"),
-    Column("high_water", "High-water mark", "count"),
-    Column("published_high_water", "Published high-water mark", "count"),
-    Column("discarded", "Discarded", "count"),
+    *NAMED,
+    *columns(
+        "count",
+        sent="Sent",
+        received="Received",
+        lost="Lost",
+        duplicates="Duplicates",
+        reordered="Out of order",
+        errors="Errors",
+        high_water="High-water mark",
+        published_high_water="Published high-water mark",
+        discarded="Discarded",
+    ),
 )
 _OUTLIERS = (
-    Column("name", "Name"),
-    Column("target", "Target"),
+    *NAMED,
     Column("second", "Second", "count"),
-    Column("group", "Group"),
-    Column("metric", "Figure"),
-    Column("value", "Value", "rate"),
-    Column("usual", "Usual", "rate"),
+    *columns("text", group="Group", metric="Figure"),
+    *columns("rate", value="Value", usual="Typical"),
 )
 
 
-def health(results: Results, cases: Sequence[Case]) -> Section:
+def health(results: Results, cases: Sequence[ReportCase]) -> Section:
     """Losses, high-water marks and discards of every case."""
     table = Table(
         "health",
@@ -46,7 +45,7 @@ def health(results: Results, cases: Sequence[Case]) -> Section:
     return Section("health", "Losses, high-water marks and discards", tables=(table,))
 
 
-def _row(results: Results, case: Case) -> Row:
+def _row(results: Results, case: ReportCase) -> TableRow:
     run, measures = case.run, case.measures
     figure = results.known.figure(run.scenario, run.variant, measures.score)
     return {
@@ -59,8 +58,8 @@ def _row(results: Results, case: Case) -> Row:
     }
 
 
-def outliers(results: Results, cases: Sequence[Case]) -> Section:
-    """Seconds that were unlike the others, the oddest ones first."""
+def outliers(results: Results, cases: Sequence[ReportCase]) -> Section:
+    """Seconds that differ from the others, the farthest first."""
     rows = [
         {
             "name": case.run.label,
@@ -76,13 +75,13 @@ def outliers(results: Results, cases: Sequence[Case]) -> Section:
         "Outliers",
         _OUTLIERS,
         tuple(sorted(rows, key=_oddness, reverse=True)),
-        "No second of the runs shown was unlike the others.",
+        "No outliers were found in the runs shown.",
         most=20,
     )
     return Section("outliers", "Outliers", tables=(table,))
 
 
-def _oddness(row: Row) -> float:
+def _oddness(row: TableRow) -> float:
     """How far from the usual, as a ratio in whichever direction."""
     value, usual = float(row["value"] or 0), float(row["usual"] or 0)
     if value <= 0 or usual <= 0:

@@ -7,15 +7,15 @@ from typing import Any
 
 from heliograph.errors import Problem
 from heliograph.lab.report.document import Section
-from heliograph.lab.report.report_cases import Case
-from heliograph.lab.report.results import Results, Run
-from heliograph.lab.scenarios import Scenario, catalogue, load
+from heliograph.lab.report.report_cases import ReportCase
+from heliograph.lab.report.results import RecordedRun, Results
+from heliograph.lab.scenarios import Scenario, all_scenarios, load_scenario
 
 
-def repeating(results: Results, cases: Sequence[Case]) -> Section:
+def repeating(results: Results, cases: Sequence[ReportCase]) -> Section:
     """The commands of the experiments that the report shows, and the one that writes the report."""
     shown = {case.run.experiment for case in cases}
-    experiments: dict[str, list[Run]] = {}
+    experiments: dict[str, list[RecordedRun]] = {}
     for run in results.runs:
         if run.experiment in shown:
             experiments.setdefault(run.experiment, []).append(run)
@@ -25,12 +25,12 @@ def repeating(results: Results, cases: Sequence[Case]) -> Section:
     return Section(
         "repeat",
         "How to repeat it",
-        paragraphs=(f"These commands make the same runs again, in the order in which they were made.{where}",),
+        paragraphs=(f"These commands repeat the runs in their original order.{where}",),
         commands=(*lines, shlex.join(["helio", "lab", "report", str(results.directory)])),
     )
 
 
-def command(runs: Sequence[Run], directory: Path) -> str:
+def command(runs: Sequence[RecordedRun], directory: Path) -> str:
     """The command that makes the runs of an experiment again."""
     first = runs[0]
     searched = any(run.purpose != "measure" for run in runs)
@@ -48,22 +48,22 @@ def command(runs: Sequence[Run], directory: Path) -> str:
     return shlex.join([*words, "--out", str(directory)])
 
 
-def _names(runs: Sequence[Run]) -> list[str]:
+def _names(runs: Sequence[RecordedRun]) -> list[str]:
     """The scenarios; `--all` if none is missing but those that need something that none of these needs."""
     names = list(dict.fromkeys(run.scenario for run in runs))
-    known = {scenario.name: scenario for scenario in catalogue()}
+    known = {scenario.name: scenario for scenario in all_scenarios()}
     needs = {need for name in names if name in known for need in known[name].needs}
     missing = [scenario for scenario in known.values() if scenario.name not in names]
     return ["--all"] if all(set(scenario.needs) - needs for scenario in missing) else names
 
 
-def _variant(runs: Sequence[Run]) -> list[str]:
+def _variant(runs: Sequence[RecordedRun]) -> list[str]:
     """The variant, if it is not the usual one of its scenario."""
     other = {run.variant for run in runs for one in _known(run) if run.variant and run.variant != one.default}
     return ["--variant", *other] if len(other) == 1 else []
 
 
-def _set(run: Run, *, searched: bool) -> dict[str, Any]:
+def _set(run: RecordedRun, *, searched: bool) -> dict[str, Any]:
     """The parameters that were set by hand: those that are not what the scenario makes of the others."""
     found: dict[str, Any] = {}
     for scenario in _known(run):
@@ -75,7 +75,7 @@ def _set(run: Run, *, searched: bool) -> dict[str, Any]:
     return found
 
 
-def _seconds(runs: Sequence[Run]) -> list[str]:
+def _seconds(runs: Sequence[RecordedRun]) -> list[str]:
     """The measured time, if it is not the scenario's own at this scale."""
     final = [run for run in runs if run.purpose in {"measure", "confirm"}]
     asked = {float(run.plan["seconds"]) for run in final if "seconds" in run.plan}
@@ -83,10 +83,10 @@ def _seconds(runs: Sequence[Run]) -> list[str]:
     return ["--seconds", f"{asked.pop():g}"] if len(asked) == 1 and asked != usual else []
 
 
-def _known(run: Run) -> Iterable[Scenario]:
+def _known(run: RecordedRun) -> Iterable[Scenario]:
     """The scenario, if this version has it with this variant."""
     try:
-        scenario = load(run.scenario)
+        scenario = load_scenario(run.scenario)
         scenario.variant(run.variant)
     except Problem:
         return []

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 
 from heliograph.lab.report.document import Section
 from heliograph.lab.report.measures import is_persistent, requesters, size_of
-from heliograph.lab.report.report_cases import Case
-from heliograph.lab.report.results import Results, Run
-from heliograph.lab.report.table import Column, Row, Table, octets, short
+from heliograph.lab.report.report_cases import ReportCase
+from heliograph.lab.report.results import RecordedRun, Results
+from heliograph.lab.report.table import Column, Table, TableRow, columns, octets, short
 from heliograph.lab.scenarios.scenario_terms import SINGLE_THREAD
 
 TYPES = ("Throughput", "Latency", "Connection rate", "Data-center efficiency", "Request/responder", "Message flow")
@@ -17,35 +17,35 @@ _SCORE_COLUMNS = (
     Column("target", "Target", detail="remark"),
     Column("value", "Value", "rate", detail="unit"),
     Column("ingress", "Ingress", "rate"),
-    Column("avg_ms", "AVG", "ms"),
-    Column("p50_ms", "50P", "ms"),
-    Column("p99_ms", "99P", "ms"),
-    Column("max_ms", "MAX", "ms"),
-    Column("stdev_ms", "STDV", "ms"),
+    *columns("ms", avg_ms="AVG", p50_ms="50P", p99_ms="99P", max_ms="MAX", stdev_ms="STDV"),
     Column("published", "Published", "rate", detail="published_unit"),
     Column("scale", "Scale", "number"),
 )
 _SCORE_NOTE = (
-    "Value is what the scenario counts; of several runs the median one is shown, with the least and the greatest value "
-    "below its target. Published is the figure of the document that the scenario comes from, at scale 1 and on that "
-    "document's hardware. AVG to STDV are the latency of messages from the moment they were due, so lateness of the "
-    "sender counts; for requests it is the round trip, for bursts of connections the time of a connect."
+    "Value: the score of the scenario. Of several runs the median one is shown, with the least and the greatest value "
+    "below its target. Published: the figure of the document that the scenario comes from, at scale 1 and on that "
+    "document's hardware. AVG to STDV: the latency of messages, counted from the time when they were due, so delays of "
+    "the sender are included; for requests the round trip, for connection bursts the time of a connect. 50P and 99P: "
+    "percentiles."
 )
 
 _PERCENTILES = (
     Column("target", "Target", detail="kind"),
     Column("count", "Messages", "rate"),
-    Column("min_ms", "MIN", "ms"),
-    Column("avg_ms", "AVG", "ms"),
-    Column("p50_ms", "50P", "ms"),
-    Column("p75_ms", "75P", "ms"),
-    Column("p90_ms", "90P", "ms"),
-    Column("p95_ms", "95P", "ms"),
-    Column("p99_ms", "99P", "ms"),
-    Column("p999_ms", "99.9P", "ms"),
-    Column("p9999_ms", "99.99P", "ms"),
-    Column("max_ms", "MAX", "ms"),
-    Column("stdev_ms", "STDV", "ms"),
+    *columns(
+        "ms",
+        min_ms="MIN",
+        avg_ms="AVG",
+        p50_ms="50P",
+        p75_ms="75P",
+        p90_ms="90P",
+        p95_ms="95P",
+        p99_ms="99P",
+        p999_ms="99.9P",
+        p9999_ms="99.99P",
+        max_ms="MAX",
+        stdev_ms="STDV",
+    ),
 )
 _REQUEST_COLUMNS = (
     Column("test", "Test", detail="load"),
@@ -68,15 +68,12 @@ _REQUEST_NOTE = (
 _DIRECT = " vs direct: the rate as a share of that of the same test without the extra distance or copy."
 _FLOW_COLUMNS = (
     Column("test", "Test", detail="description"),
-    Column("target", "Target"),
-    Column("persistent", "Persistent"),
+    *columns("text", target="Target", persistent="Persistent"),
     Column("size", "Size", "bytes"),
     Column("rate", "Messages/s", "rate"),
-    Column("cpu_percent", "CPU %", "number"),
-    Column("cpu_ms", "CPU ms/message", "number"),
+    *columns("number", cpu_percent="CPU %", cpu_ms="CPU ms/message"),
     Column("published_rate", "Published messages/s", "rate"),
-    Column("published_cpu_percent", "Published CPU %", "number"),
-    Column("published_cpu_ms", "Published CPU ms/message", "number"),
+    *columns("number", published_cpu_percent="Published CPU %", published_cpu_ms="Published CPU ms/message"),
 )
 _FLOW_NOTE = (
     "CPU % is of all cores of the machine; CPU ms per message is what the system under test used, all its processes "
@@ -84,7 +81,7 @@ _FLOW_NOTE = (
 )
 
 
-def score_card(results: Results, cases: Sequence[Case]) -> Section:
+def score_card(results: Results, cases: Sequence[ReportCase]) -> Section:
     """The score card of all cases."""
     rows = [_score_row(results, case) for case in cases]
     table = Table(
@@ -93,7 +90,7 @@ def score_card(results: Results, cases: Sequence[Case]) -> Section:
     return Section("score-card", "Score card", tables=(table,))
 
 
-def _score_row(results: Results, case: Case) -> Row:
+def _score_row(results: Results, case: ReportCase) -> TableRow:
     run, measures = case.run, case.measures
     value = None if measures.is_latency else measures.value
     sent = measures.sent_rate
@@ -116,7 +113,7 @@ def _score_row(results: Results, case: Case) -> Row:
     }
 
 
-def _remark(case: Case) -> str:
+def _remark(case: ReportCase) -> str:
     """What a reader must know of this line before believing it."""
     words = []
     if case.spread and not case.measures.is_latency:
@@ -129,7 +126,7 @@ def _remark(case: Case) -> str:
     return "; ".join(words)
 
 
-def latencies(results: Results, cases: Sequence[Case]) -> Section:
+def latencies(results: Results, cases: Sequence[ReportCase]) -> Section:
     """The percentiles of all cases, by scenario, and what was published of them."""
     rows = [row for case in cases for row in _measured(results, case)] + list(_published(results, cases))
     rows.sort(key=lambda row: (str(row["name"]), row["kind"] == "published"))
@@ -137,13 +134,13 @@ def latencies(results: Results, cases: Sequence[Case]) -> Section:
     return Section("latencies", "Latencies", tables=(table,))
 
 
-def _measured(results: Results, case: Case) -> Iterable[Row]:
+def _measured(results: Results, case: ReportCase) -> Iterable[TableRow]:
     for row in sorted(results.of("percentiles", case.run.run), key=lambda row: (row["kind"], row["group"])):
         kind = str(row["kind"]).replace("_", " ")
         yield {**row, "name": case.run.label, "target": case.run.target, "kind": f"{kind}, {row['group']}"}
 
 
-def _published(results: Results, cases: Sequence[Case]) -> Iterable[Row]:
+def _published(results: Results, cases: Sequence[ReportCase]) -> Iterable[TableRow]:
     for scenario, variant in dict.fromkeys((case.run.scenario, case.run.variant) for case in cases):
         for figure in results.known.figures(scenario, variant):
             if figure.avg_ms is not None:
@@ -151,7 +148,7 @@ def _published(results: Results, cases: Sequence[Case]) -> Iterable[Row]:
                 yield {"name": f"{scenario} {variant}".strip(), "target": figure.source, "kind": "published", **had}
 
 
-def responders(results: Results, cases: Sequence[Case]) -> Section:
+def responders(results: Results, cases: Sequence[ReportCase]) -> Section:
     """The table of all cases that have requesters."""
     asked = [case for case in cases if requesters(case.run)]
     # A single requester is there for the latency of the whole case, and needs no line of its own beside that one.
@@ -168,7 +165,7 @@ def responders(results: Results, cases: Sequence[Case]) -> Section:
     return Section("requests", "Request/responder", tables=(table,))
 
 
-def _request_row(results: Results, case: Case, cases: Sequence[Case]) -> Row:
+def _request_row(results: Results, case: ReportCase, cases: Sequence[ReportCase]) -> TableRow:
     run, measures = case.run, case.measures
     figure = results.known.figure(run.scenario, run.variant, "round_trips")
     return {
@@ -188,20 +185,20 @@ def _request_row(results: Results, case: Case, cases: Sequence[Case]) -> Row:
     }
 
 
-def _load(run: Run) -> str:
+def _load(run: RecordedRun) -> str:
     size, kind = size_of(run), "persistent" if is_persistent(run) else "non-persistent"
     return f"{octets(size)} {kind}" if size else kind
 
 
-def _is_alone(case: Case) -> bool:
+def _is_alone(case: ReportCase) -> bool:
     return case.run.variant.endswith(SINGLE_THREAD)
 
 
-def _alike(one: Case, other: Case) -> bool:
+def _alike(one: ReportCase, other: ReportCase) -> bool:
     return (one.run.target, one.run.scale) == (other.run.target, other.run.scale)
 
 
-def _alone(case: Case, cases: Sequence[Case]) -> float | None:
+def _alone(case: ReportCase, cases: Sequence[ReportCase]) -> float | None:
     """The average round trip of the variant with a single requester."""
     wanted = case.run.scenario, case.run.variant.removesuffix(SINGLE_THREAD) + SINGLE_THREAD
     for other in cases:
@@ -210,7 +207,7 @@ def _alone(case: Case, cases: Sequence[Case]) -> float | None:
     return None
 
 
-def nodes(results: Results, cases: Sequence[Case]) -> Section:
+def nodes(results: Results, cases: Sequence[ReportCase]) -> Section:
     """The table of all cases that run a message flow."""
     rows = [_flow_row(results, case) for case in cases if case.run.type == "Message flow"]
     table = Table(
@@ -224,7 +221,7 @@ def nodes(results: Results, cases: Sequence[Case]) -> Section:
     return Section("flows", "Message flows", tables=(table,))
 
 
-def _flow_row(results: Results, case: Case) -> Row:
+def _flow_row(results: Results, case: ReportCase) -> TableRow:
     run, measures = case.run, case.measures
     figure = results.known.figure(run.scenario, run.variant, "flow_rate")
     return {

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 from heliograph.lab.report.document import Section
 from heliograph.lab.report.parts.comparison import newest_pairs
-from heliograph.lab.report.report_cases import Case
+from heliograph.lab.report.report_cases import ReportCase
 from heliograph.lab.report.results import Results
 from heliograph.lab.report.table import duration, plain, short
 
 
-def summary(results: Results, cases: Sequence[Case]) -> Section:
+def summary(results: Results, cases: Sequence[ReportCase]) -> Section:
     """What was done, then the best results of each kind, then how targets compare."""
     missing = [] if results.every("rates") else [results.absent("rates")]
     return Section(
@@ -21,7 +21,7 @@ def summary(results: Results, cases: Sequence[Case]) -> Section:
     )
 
 
-def _done(results: Results, cases: Sequence[Case]) -> str:
+def _done(results: Results, cases: Sequence[ReportCase]) -> str:
     scenarios = {(case.run.scenario, case.run.variant) for case in cases}
     targets = list(dict.fromkeys(case.run.target for case in cases))
     first, last = results.runs[0].started, results.runs[-1].started
@@ -30,17 +30,17 @@ def _done(results: Results, cases: Sequence[Case]) -> str:
     limited = f"; in {bound} the load generator was the limit" if bound else ""
     return (
         f"{_number(len(results.runs), 'run')} of {_number(len(scenarios), 'scenario')} on {_listed(targets)}, {when}. "
-        f"{passed} of {len(cases)} results kept to the rule of their scenario{limited}."
+        f"{passed} of {len(cases)} results passed{limited}."
     )
 
 
-def _best(cases: Sequence[Case]) -> Iterable[str]:
+def _best(cases: Sequence[ReportCase]) -> Iterable[str]:
     """One sentence for each kind of figure: the best result, and what other targets did in the same scenario.
 
-    What the generator limited is not the system's figure: it is told as a bound, and only where there is no other.
+    A result that the generator limited is a bound of the system's figure; it is used only where there is no other.
     """
     kept = [case for case in cases if not case.run.broken]
-    for kind in _KINDS:
+    for kind in _HEADLINES:
         found = [(case, value) for case in kept if (value := kind.value(case))]
         if found:
             best = max(found, key=lambda pair: (not pair[0].run.generator_bound, kind.rank(pair[1])))[0]
@@ -49,20 +49,20 @@ def _best(cases: Sequence[Case]) -> Iterable[str]:
 
 
 @dataclass(frozen=True)
-class _Kind:
+class _Headline:
     """A figure that makes a headline."""
 
     title: str
-    value: Callable[[Case], float | None]
+    value: Callable[[ReportCase], float | None]
     written: Callable[[float], str] = short
     least_is_best: bool = False
-    more: Callable[[Case], str] = lambda case: ""
+    more: Callable[[ReportCase], str] = lambda case: ""
 
     def rank(self, value: float) -> float:
         """The higher, the better."""
         return -value if self.least_is_best else value
 
-    def told(self, case: Case, value: float) -> str:
+    def told(self, case: ReportCase, value: float) -> str:
         """The result of a target in words."""
         limited = case.run.generator_bound
         bound = ("at most " if self.least_is_best else "at least ") if limited else ""
@@ -70,35 +70,35 @@ class _Kind:
         return f"{case.run.target} {bound}{self.written(value)}{self.more(case)}{said}"
 
 
-def _delivered(case: Case) -> float | None:
+def _delivered(case: ReportCase) -> float | None:
     return case.measures.received_rate if case.run.type == "Throughput" else None
 
 
-def _flowed(case: Case) -> float | None:
+def _flowed(case: ReportCase) -> float | None:
     return case.measures.received_rate if case.run.type == "Message flow" else None
 
 
-def _waited(case: Case) -> float | None:
+def _waited(case: ReportCase) -> float | None:
     return case.measures.latency.get("avg_ms") if case.run.type == "Latency" else None
 
 
-def _tail(case: Case) -> str:
+def _tail(case: ReportCase) -> str:
     last = case.measures.latency.get("p99_ms")
     return f", 99 % within {duration(last)}" if last is not None else ""
 
 
-def _accepted(case: Case) -> float | None:
+def _accepted(case: ReportCase) -> float | None:
     value = case.measures.value if case.measures.score == "connect_seconds" else None
     return case.run.connections / value if value else None
 
 
-_KINDS = (
-    _Kind("Most messages delivered per second", _delivered),
-    _Kind("Shortest latency on average", _waited, duration, least_is_best=True, more=_tail),
-    _Kind("Most requests answered per second", lambda case: case.measures.round_trips),
-    _Kind("Most messages per second through a flow", _flowed),
-    _Kind("Most connections accepted per second", _accepted),
-    _Kind("Most messages per watt", lambda case: case.measures.costs.get("messages_per_watt")),
+_HEADLINES = (
+    _Headline("Most messages delivered per second", _delivered),
+    _Headline("Shortest latency on average", _waited, duration, least_is_best=True, more=_tail),
+    _Headline("Most requests answered per second", lambda case: case.measures.round_trips),
+    _Headline("Most messages per second through a flow", _flowed),
+    _Headline("Most connections accepted per second", _accepted),
+    _Headline("Most messages per watt", lambda case: case.measures.costs.get("messages_per_watt")),
 )
 
 
@@ -112,7 +112,7 @@ def _compared(results: Results) -> Iterable[str]:
         open_ = len(verdicts) - better - worse
         yield (
             f"Of {_number(len(verdicts), 'figure')} measured side by side, {a} is better in {better} and {b} in "
-            f"{worse}; in {open_} no difference is shown."
+            f"{worse}; in {open_} no difference is significant."
         )
 
 

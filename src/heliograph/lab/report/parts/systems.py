@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from heliograph.lab.report.document import Section
-from heliograph.lab.report.report_cases import Case
-from heliograph.lab.report.results import Results, Run
-from heliograph.lab.report.table import Column, Row, Table, octets
+from heliograph.lab.report.report_cases import ReportCase
+from heliograph.lab.report.results import RecordedRun, Results
+from heliograph.lab.report.table import Column, Table, TableRow, columns, octets
 
 _FACTS = (Column("fact", "Fact"), Column("value", "Value"))
 _NAMES = {"cpu": "CPU", "cpus": "cores", "memory_mb": "memory", "memory_bytes": "memory"}
@@ -20,12 +20,10 @@ _GROUPS = (
     Column("name", "Name", detail="group"),
     Column("role", "Role"),
     Column("clients", "Clients", "count"),
-    Column("protocol", "Protocol"),
-    Column("transport", "Transport"),
+    *columns("text", protocol="Protocol", transport="Transport"),
     Column("qos", "QoS", "count"),
     Column("rate", "Messages/s", "rate"),
-    Column("size", "Size"),
-    Column("persistent", "Persistent"),
+    *columns("text", size="Size", persistent="Persistent"),
     Column("transaction", "Per commit", "count"),
 )
 _NOTE = "Ports, and folders that were made for a run, differ each time: they are left out."
@@ -35,7 +33,7 @@ _MOST_LINES = 24
 _MOST_GROUPS = 60
 
 
-def systems(results: Results, cases: Sequence[Case]) -> Section:
+def systems(results: Results, cases: Sequence[ReportCase]) -> Section:
     """The systems under test and the machines of their clients."""
     runs = [case.run for case in cases]
     return Section(
@@ -66,27 +64,27 @@ def systems(results: Results, cases: Sequence[Case]) -> Section:
     )
 
 
-def _documents(results: Results, runs: Sequence[Run]) -> tuple[Row, ...]:
+def _documents(results: Results, runs: Sequence[RecordedRun]) -> tuple[TableRow, ...]:
     names = dict.fromkeys(run.document for run in runs if run.document)
     return tuple({"document": name, "title": results.known.document(name)} for name in names)
 
 
-def _target(run: Run) -> list[Row]:
+def _target(run: RecordedRun) -> list[TableRow]:
     facts = {"version": run.target_version, "rack units": run.rack_units}
     return _facts(run.target, {key: value for key, value in facts.items() if value})
 
 
-def _machine(run: Run) -> list[Row]:
-    """The machine without its load before the run: that differs each time and is told among the limitations."""
+def _machine(run: RecordedRun) -> list[TableRow]:
+    """The machine without its load before the run: that differs each time and is in the section on limitations."""
     told = {key: value for key, value in run.machine.items() if not key.startswith("load")}
     return _facts(str(run.machine.get("host") or run.machine.get("name") or "machine"), told)
 
 
-def _client(run: Run) -> list[Row]:
+def _client(run: RecordedRun) -> list[TableRow]:
     return _facts("generator", {**run.versions, "processes": run.plan.get("processes")})
 
 
-def _facts(system: str, facts: Mapping[str, Any]) -> list[Row]:
+def _facts(system: str, facts: Mapping[str, Any]) -> list[TableRow]:
     return [
         {"system": system, "fact": _NAMES.get(key, key.replace("_", " ")), "value": _value(key, value)}
         for key, value in facts.items()
@@ -94,9 +92,9 @@ def _facts(system: str, facts: Mapping[str, Any]) -> list[Row]:
     ]
 
 
-def _unique(lists: Iterable[list[Row]]) -> tuple[Row, ...]:
+def _unique(lists: Iterable[list[TableRow]]) -> tuple[TableRow, ...]:
     """Every fact once; a system that was different in some runs has a line for each value."""
-    found: dict[tuple[str, ...], Row] = {}
+    found: dict[tuple[str, ...], TableRow] = {}
     for rows in lists:
         for row in rows:
             found.setdefault(tuple(row.values()), row)
@@ -111,14 +109,14 @@ def _value(key: str, value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def configuration(cases: Sequence[Case]) -> Section:
+def configuration(cases: Sequence[ReportCase]) -> Section:
     """What targets were set to, and parameters and clients of each scenario."""
-    firsts: dict[str, Run] = {}
+    firsts: dict[str, RecordedRun] = {}
     for case in cases:
         firsts.setdefault(case.run.label, case.run)
     chosen = [{"name": label, "parameters": _inline(run.parameters)} for label, run in firsts.items() if run.parameters]
     groups = [row for run in firsts.values() for row in _groups(run)]
-    as_delivered = "The targets ran as they are delivered: nothing was set."
+    as_delivered = "The targets ran with their default configuration."
     settings = _settings([case.run for case in cases])
     return Section(
         "configuration",
@@ -131,7 +129,7 @@ def configuration(cases: Sequence[Case]) -> Section:
     )
 
 
-def _settings(runs: Sequence[Run]) -> tuple[Row, ...]:
+def _settings(runs: Sequence[RecordedRun]) -> tuple[TableRow, ...]:
     """Every file once, with the scenarios that it was for."""
     found: dict[tuple[str, str, str], dict[str, None]] = {}
     for run in runs:
@@ -144,7 +142,7 @@ def _settings(runs: Sequence[Run]) -> tuple[Row, ...]:
     )
 
 
-def _configured(run: Run) -> Mapping[str, Any]:
+def _configured(run: RecordedRun) -> Mapping[str, Any]:
     """What a target was set to; of a message flow only the names of its files, which are part of the project."""
     if "flow" in run.setup:
         return {"flow": ", ".join(run.setup["flow"])}
@@ -168,7 +166,7 @@ def _inline(parameters: Mapping[str, Any]) -> str:
     )
 
 
-def _groups(run: Run) -> Iterable[Row]:
+def _groups(run: RecordedRun) -> Iterable[TableRow]:
     for group in run.groups:
         payload = group.get("payload") or {}
         sends = group.get("role") in {"publish", "both", "request"}

@@ -2,9 +2,9 @@
 
 Everything about an aggregation goes through one topic of the server, and so through one stream, in one order:
 
-1. `recording`: what a flow has asked is published as a note, in the unit of work that has the requests themselves. So
-   no reply is in the stream before the note. Requests name as the place for replies a topic of their own set
-   (`places`). A deadline is put into a queue that gives it out when the time is over.
+1. `flows/aggregation_requests`: requests that a flow has sent are published as a note, in the unit of work of the
+   requests themselves. So no reply is in the stream before the note. Requests ask for replies on a topic of their own
+   set (`SetPlace`). A deadline is put into a queue that delivers it when the time is over.
 2. `deadlines`: the driver publishes deadlines that are due, each in a unit of work.
 3. `sets`: Spark gathers notes, replies and deadlines by set, in its own state, and forgets sets whose time is long
    over. Sets that got something new come out, with all that they have.

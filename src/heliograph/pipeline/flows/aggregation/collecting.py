@@ -15,9 +15,8 @@ import pyarrow.compute as pc
 from heliograph.flow.definition import FlowDefinition
 from heliograph.flow.engine import Outcome, Refusals, SqliteAggregationStore, Timer
 from heliograph.flow.formats import Envelope
-from heliograph.pipeline.flows.aggregation.places import DEADLINES, REPLIES, REQUESTS, kind_of
-from heliograph.pipeline.flows.aggregation.recording import record_note
 from heliograph.pipeline.flows.aggregation.sets import MESSAGES, SEEN
+from heliograph.pipeline.flows.aggregation_requests import DEADLINES, REPLIES, REQUESTS, kind_of, record_note
 from heliograph.pipeline.flows.envelopes import envelopes_of
 from heliograph.pipeline.flows.processing import CHUNK, FlowJob, FlowWorker, worker_of
 from heliograph.pipeline.flows.sending import Prepared, Readable, Sending

@@ -8,7 +8,7 @@ from contextlib import suppress
 from heliograph.client import Consumer, Message, MessagingProblem, Queue, Topic
 from heliograph.client.management import management
 from heliograph.errors import Problem
-from heliograph.pipeline.flows.aggregation.places import deadline_queue
+from heliograph.pipeline.flows.aggregation_requests import deadline_queue
 from heliograph.pipeline.sink.channel import Channel
 from heliograph.pipeline.sink.options import SinkOptions
 

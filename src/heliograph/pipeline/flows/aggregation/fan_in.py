@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from heliograph.flow.definition import FlowDefinition, NodeDefinition, single_partition
-from heliograph.pipeline.flows.reaching import INPUTS, reachable
+from heliograph.pipeline.flows.reachable import INPUTS, reachable
 
 
 @dataclass(frozen=True, slots=True)

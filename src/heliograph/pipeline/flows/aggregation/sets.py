@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from heliograph.pipeline.flows.aggregation.places import KEY, REPLIES, topics_of
+from heliograph.pipeline.flows.aggregation_requests import KEY, REPLIES, topics_of
 from heliograph.pipeline.flows.outputs import SOURCE_DDL
 from heliograph.pipeline.source.access import make_stream, open_stream
 from heliograph.pipeline.source.options import source_options

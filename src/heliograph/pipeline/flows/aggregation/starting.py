@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from heliograph.errors import Problem
 from heliograph.flow.definition import FlowDefinition
+from heliograph.pipeline.errors import PipelineError
 from heliograph.pipeline.flows.aggregation.collecting import CollectJob
 from heliograph.pipeline.flows.aggregation.deadlines import Deadlines
 from heliograph.pipeline.flows.aggregation.fan_in import FanIn, at_once, fan_ins
@@ -13,7 +13,7 @@ from heliograph.pipeline.flows.effect_rows import SINK_DDL
 from heliograph.pipeline.flows.outlets.data_source import NAME
 from heliograph.pipeline.flows.outlets.plan import OutputsPlan
 from heliograph.pipeline.flows.processing import FlowJob
-from heliograph.pipeline.flows.reaching import reachable
+from heliograph.pipeline.flows.reachable import reachable
 
 if TYPE_CHECKING:
     from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
@@ -62,7 +62,7 @@ class Aggregation:
             try:
                 rows.write.format(NAME).option("plan", plan).mode("append").save()
             except Py4JJavaError as error:
-                raise Problem(_in_short(error)) from None
+                raise PipelineError(_in_short(error)) from None
 
         for fan_in in self._fan_ins:
             outputs = outputs.unionByName(self._collected(outputs, fan_in))

@@ -10,9 +10,6 @@ the other it goes through the flow in Python, as it would without this package, 
 | `operands` | values that are compared |
 | `documents` | fields of a JSON text, and when Spark and our parser agree on it |
 | `conditions` | ESQL's conditions as verdicts |
-| `constants` | what a module declares |
-| `filters` | Filter nodes as verdicts |
-| `dropping` | where messages end in the graph |
-| `plan` | all of it on a DataFrame |
-| `marks` | what Python does with messages that are decided |
+| `dropping` | Filter nodes, and where messages end in the graph |
+| `marking` | all of it on a DataFrame, and what Python does with marked messages |
 """

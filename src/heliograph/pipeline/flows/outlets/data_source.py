@@ -14,18 +14,17 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from heliograph.errors import Problem
 from heliograph.flow.engine import WriteFile
 from heliograph.flow.inline import write_file
+from heliograph.pipeline.errors import PublishingFailed
 from heliograph.pipeline.flows.effect_rows import END
 from heliograph.pipeline.flows.json_columns import json_rows
 from heliograph.pipeline.flows.outlets.parquet import DAY, ParquetStage, Staged, commit_files, with_day
 from heliograph.pipeline.flows.outlets.plan import OutputsPlan
 from heliograph.pipeline.flows.outlets.tables import TableRows
-from heliograph.pipeline.flows.outlets.task import part_of_task
 from heliograph.pipeline.flows.routes import Route
-from heliograph.pipeline.plain_errors import plain_errors
-from heliograph.pipeline.sink.part import Part
+from heliograph.pipeline.sink.part import Part, part_of_task
+from heliograph.pipeline.spark_errors import plain_errors
 
 NAME = "heliograph-outputs"
 _FOR_THE_SINK = ["row", "message"]
@@ -143,7 +142,9 @@ class _Writing:
             if batch.num_rows:
                 yield batch.select(_FOR_THE_SINK)
         if not complete:
-            raise Problem("the rows of this task came to an end before their time; what was not committed is undone")
+            raise PublishingFailed(
+                "the rows of this task came to an end before their time; what was not committed is undone"
+            )
         self._tables.write()
         self.staged = self._files.close()
 

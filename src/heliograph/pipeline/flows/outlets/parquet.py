@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from heliograph.errors import Problem
+from heliograph.errors import StorageError
 from heliograph.pipeline.sink.part import Part
 
 HIDDEN = "_heliograph"
@@ -142,7 +142,7 @@ def _commit_folder(folder: Path, query: str, batch: int, files: list[tuple[str, 
             (folder / path).replace(target)
         except FileNotFoundError:
             if not target.exists():
-                raise Problem(f"{folder}: {path} of batch {batch} is gone before it became {name}") from None
+                raise StorageError(f"{folder}: {path} of batch {batch} is gone before it became {name}") from None
         changed.add(target.parent)
     for directory in changed:
         _sync(directory)

@@ -32,7 +32,7 @@ from sqlalchemy import (
 from sqlalchemy.exc import ArgumentError, IntegrityError, NoSuchTableError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
-from heliograph.errors import Problem
+from heliograph.pipeline.errors import DatabaseFailed, InvalidOption
 from heliograph.pipeline.sink.part import Part
 
 NOTES = "heliograph_batches"
@@ -66,7 +66,9 @@ class TableRows:
             try:
                 _write(_engine(url), table, _together(table, several), self._part)
             except SQLAlchemyError as error:
-                raise Problem(f"table {table} cannot be written: {getattr(error, 'orig', None) or error}") from error
+                raise DatabaseFailed(
+                    f"table {table} cannot be written: {getattr(error, 'orig', None) or error}"
+                ) from error
 
 
 def _together(name: str, several: Sequence[pa.Table]) -> pa.Table:
@@ -74,7 +76,7 @@ def _together(name: str, several: Sequence[pa.Table]) -> pa.Table:
     first = several[0].schema
     for rows in several:
         if not rows.schema.equals(first):
-            raise Problem(
+            raise DatabaseFailed(
                 f"table {name} gets rows of several outputs, and they differ: expected the same columns from all, "
                 f"found {_columns(first)} and {_columns(rows.schema)}; give them one JSON schema, or a table each"
             )
@@ -89,7 +91,7 @@ def _write(engine: Engine, name: str, rows: pa.Table, part: Part) -> None:
     table = _table(engine, name, rows.schema)
     missing = [column for column in rows.schema.names if column not in table.c]
     if missing:
-        raise Problem(f"table {name} has no column {', '.join(missing)}; it has: {', '.join(table.c.keys())}")
+        raise DatabaseFailed(f"table {name} has no column {', '.join(missing)}; it has: {', '.join(table.c.keys())}")
     with engine.begin() as connection:
         if _note(connection, name, part):
             connection.execute(insert(table), [_values(row) for row in rows.to_pylist()])
@@ -117,7 +119,9 @@ def _engine(url: str) -> Engine:
             address = url.replace("postgresql://", "postgresql+psycopg://", 1)
             engine = create_engine(address, poolclass=NullPool, **more)
         except (ArgumentError, ModuleNotFoundError) as error:
-            raise Problem(f"expected the URL of a database such as postgresql://host/database: {error}") from error
+            raise InvalidOption(
+                f"expected the URL of a database such as postgresql://host/database: {error}"
+            ) from error
         _ENGINES[url] = engine
     return engine
 

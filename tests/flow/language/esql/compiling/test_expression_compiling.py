@@ -1,16 +1,11 @@
 """Expressions, SELECT in its forms, functions on fields, filters."""
 
-import pickle
 from datetime import datetime
 
 import pytest
 
-from heliograph.errors import Problem
+from flow.language.esql.conftest import XML
 from heliograph.flow.errors import StatementError
-from heliograph.flow.formats import Catalogue
-from heliograph.flow.language.esql.compiling.program_compiling import compile_filter_expression
-from heliograph.flow.language.esql.runtime.evaluation import Evaluation
-from heliograph.flow.tree import Element
 
 VALUES = ("TRUE", "FALSE", "UNKNOWN")
 PYTHON = {"TRUE": True, "FALSE": False, "UNKNOWN": None}
@@ -37,9 +32,6 @@ def test_three_valued_logic(value, run, left, right, operator, rule):
     for condition, taken in ((expression, expected is True), (f"NOT ({expression})", expected is False)):
         text = f"{DECLARED} IF {condition} THEN SET Environment.x = 1; END IF;"
         assert run(text).value("x") == (1 if taken else None)
-
-
-XML = """<m><n>3</n><e/><l><i k="1"><v>10</v></i><i k="2"><v>20</v></i><i k="3"/></l><a>x</a><a>y</a><a>z</a></m>"""
 
 
 @pytest.mark.parametrize(
@@ -145,71 +137,4 @@ def test_a_computed_name_that_is_null_is_an_error(value):
 # SELECT
 
 
-@pytest.mark.parametrize(
-    ("select", "expected"),
-    [
-        pytest.param("SELECT A FROM InputBody.m.a[] AS A", "<r>x</r><r>y</r><r>z</r>", id="the field itself"),
-        pytest.param("SELECT I.v AS w FROM InputBody.m.l.i[] AS I WHERE I.v > 10", "<r><w>20</w></r>", id="where"),
-        pytest.param(
-            "SELECT I.v FROM InputBody.m.l.i[] AS I", "<r><v>10</v></r><r><v>20</v></r><r/>", id="no null fields"
-        ),
-        pytest.param(
-            "SELECT I.* FROM InputBody.m.l.i[] AS I WHERE I.v = 10",
-            '<r k="1"/>',
-            id="a wildcard keeps the field's name",
-        ),
-        pytest.param("SELECT I INSERT FROM InputBody.m.l.i[2] AS I", '<r k="2"><v>20</v></r>', id="insert"),
-        pytest.param("SELECT * FROM InputBody.m.l.i[2] AS I", '<r k="2"><v>20</v></r>', id="star"),
-        pytest.param(
-            "SELECT I.v AS v, A AS a FROM InputBody.m.l.i[1] AS I, InputBody.m.a[] AS A WHERE A > 'x'",
-            "<r><v>10</v><a>y</a></r><r><v>10</v><a>z</a></r>",
-            id="join",
-        ),
-        pytest.param(
-            "SELECT J.v AS v FROM InputBody.m.l[] AS L, L.i[] AS J WHERE J.v IS NOT NULL",
-            "<r><v>10</v></r><r><v>20</v></r>",
-            id="later items see earlier ones",
-        ),
-        pytest.param("LIST{ROW(1 AS a), ROW(2 AS a)}", "<r><a>1</a></r><r><a>2</a></r>", id="list of rows"),
-    ],
-)
-def test_select_into_a_list(run, select, expected):
-    text = f"CREATE FIELD OutputRoot.XML.x; SET OutputRoot.XML.x.r[] = {select};"
-    assert run(text, XML).xml == f"<x>{expected}</x>"
-
-
-def test_a_value_without_a_name_in_a_select_is_refused(run):
-    with pytest.raises(Problem, match="AS name"):
-        run("SET OutputRoot.XML.x[] = SELECT 1 + 1 FROM InputBody.a[] AS A;")
-
-
-def test_select_into_the_tree_it_looks_at(run):
-    text = "SET OutputRoot = InputRoot; SET OutputRoot.XML.m.a[] = SELECT ITEM A || '!' FROM OutputRoot.XML.m.a[] AS A;"
-    assert run(text, "<m><a>1</a><a>2</a></m>").xml == "<m><a>1!</a><a>2!</a></m>"
-
-
 # Filters
-
-
-def evaluation(xml: str) -> Evaluation:
-    root = Element("Root")
-    root.append(Catalogue().part_of("XML", xml.encode()))
-    return Evaluation(root, catalogue=Catalogue(), now=datetime(2004, 9, 30))
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"), [("Body.m.n > 2", True), ("Root.XML.m.n = '4'", False), ("Body.m.none = 1", None)]
-)
-def test_filter_expression(text, expected):
-    compiled = pickle.loads(pickle.dumps(compile_filter_expression(text)))
-    assert compiled(evaluation(XML)) is expected
-
-
-def test_a_filter_expression_that_is_no_truth_value_is_refused():
-    with pytest.raises(Problem, match="truth"):
-        compile_filter_expression("Body.m.a || '3'")(evaluation(XML))
-
-
-def test_an_expression_for_a_trace_gives_elements_and_values():
-    assert compile_filter_expression("Body.m.n").evaluate(evaluation(XML)).name == "n"
-    assert compile_filter_expression("1 + 1").evaluate(evaluation(XML)) == 2

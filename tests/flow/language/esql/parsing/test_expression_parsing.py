@@ -4,7 +4,6 @@ import pytest
 
 from heliograph.flow.errors import EsqlProblem
 from heliograph.flow.language.esql.parsing.program_parsing import parse_expression, parse_program
-from heliograph.flow.language.esql.syntax import Call, FieldReference, Literal
 
 
 @pytest.mark.parametrize(
@@ -58,23 +57,6 @@ def test_not_before_a_comparison_is_warned_of(text: str, word: str) -> None:
 @pytest.mark.parametrize("text", ["(NOT a) = b", "NOT (a = b)", "a AND NOT b"])
 def test_not_that_is_clear_is_not_warned_of(text: str) -> None:
     assert parse_program(f"SET x = {text};").warnings == ()
-
-
-@pytest.mark.parametrize("name", ["CURRENT_TIMESTAMP", "current_date", "SQLCODE"])
-def test_some_functions_have_no_parentheses(name: str) -> None:
-    assert parse_expression(name) == Call(name.upper(), built_in=True)
-
-
-def test_the_name_of_a_function_may_be_a_field_or_variable() -> None:
-    assert parse_expression('"SQLCODE"') == FieldReference("SQLCODE")
-    assert isinstance(parse_expression("Date.Time"), FieldReference)
-    assert parse_expression("Length") == FieldReference("Length")
-
-
-def test_a_routine_may_be_called_by_its_schema() -> None:
-    assert parse_expression("shop.library.Round(1)") == Call(
-        "Round", (Literal("INTEGER", 1),), schema=("shop", "library")
-    )
 
 
 @pytest.mark.parametrize(
