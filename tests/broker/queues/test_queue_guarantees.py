@@ -354,8 +354,9 @@ class QueueGuarantees(RuleBasedStateMachine):
 
     def _empty(self):
         """Get everything; then nothing is left anywhere."""
-        for entry in self.taken.values():
-            entry.queue.settle([entry], ACCEPTED)
+        by_text = {known.text: known for known in self.messages}
+        for text, entry in self.taken.items():
+            self.scene.queues.find(by_text[text].queue).settle([entry], ACCEPTED)
         for known in [known for known in self.messages if known.state == "taken"]:
             self._goes(known)
         for work in self.works:
