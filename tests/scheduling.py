@@ -32,12 +32,17 @@ LONG = (
 )
 """Those that start Spark again and again, or a cluster of it."""
 
+ONE_BY_ONE = "tests/documents/test_pages.py"
+"""Each page of the documentation is work enough for a process of its own."""
+
 
 class SparkApart(LoadFileScheduling):
     """Files side by side, but all that need Spark in one process: they share a session, and two Javas at a time would
     be more than two cores can bear."""
 
     def _split_scope(self, nodeid: str) -> str:
+        if nodeid.startswith(ONE_BY_ONE):
+            return nodeid
         return "spark" if nodeid.startswith(WITH_SPARK) else super()._split_scope(nodeid)
 
 

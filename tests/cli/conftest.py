@@ -1,4 +1,4 @@
-"""A mosquitto server for the tests of `helio pub` and `helio sub`, and ways to run both sides."""
+"""Servers for tests of commands: mosquitto for `helio pub` and `helio sub`, scripted ones, and one with queues."""
 
 import contextlib
 import os
@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from cli.queue_server import CONFIG, QueueServer
 from heliograph.mqtt import decode, encode, packet_bounds
+from running import servers
 from tools import program
 
 SOURCE = Path(__file__).parents[2] / "src"
@@ -209,3 +211,10 @@ def scripted_server():
     yield start
     for server in servers:
         server.close()
+
+
+@pytest.fixture(scope="module")
+def queue_server(tmp_path_factory):
+    """A server with the queues of `queue_server.CONFIG`, for the commands of a test module."""
+    with servers(tmp_path_factory.mktemp("queues")) as start:
+        yield QueueServer(start(CONFIG))

@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from cli.queue_server import CONFIG, QueueServer, helio, write
+from cli.queue_server import QueueServer, helio, write
 from cli.terminals import OnTerminal, on_terminal
 from heliograph.client import Message, Queue, connect
 from heliograph.mqtt import ConnAck, Reason
-from running import servers
 from small_flows import write_flow
 
 ATTACK = "\x1b]0;owned\x07\x1b[2J\u202e\x9b31m"
@@ -29,10 +28,9 @@ expect: {queues: {R: y}}
 """
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[QueueServer]:
-    with servers(tmp_path_factory.mktemp("terminals")) as start:
-        yield QueueServer(start(CONFIG))
+@pytest.fixture
+def server(queue_server: QueueServer) -> QueueServer:
+    return queue_server
 
 
 @pytest.fixture

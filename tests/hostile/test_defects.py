@@ -16,9 +16,9 @@ from faults.amqp_peer import GREETING, AmqpPeer, begin, receiver_from, sender_to
 from heliograph.amqp import Accepted
 from heliograph.amqp.codec.performatives import Disposition, Flow, Open, Transfer
 from heliograph.amqp.messages.message import Message, Value, encode_message
-from heliograph.client import connect
 from heliograph.mqtt import Publish
 from hostile.bystander import Bystander
+from hostile.queue_contents import all_bodies
 from plain_client import PlainClient
 from running import PATIENCE, SOURCE, RunningServer, write_config
 
@@ -77,15 +77,6 @@ def persistent(text: str) -> bytes:
     return encode_message(Message(Value(text), durable=True))
 
 
-def in_queue(server: RunningServer, queue: str) -> list[Any]:
-    with connect(server.url("amqp")) as connection, connection.session() as session:
-        consumer = session.consumer(queue)
-        found = []
-        while (message := consumer.receive(timeout=0.5)) is not None:
-            found.append(message.body)
-        return found
-
-
 def test_whoever_sends_what_cannot_be_stored_is_cut_off_and_others_are_answered(server: RunningServer) -> None:
     port = server.port_of("amqp")
     with (
@@ -109,7 +100,7 @@ def test_whoever_sends_what_cannot_be_stored_is_cut_off_and_others_are_answered(
         server.wait_until(lambda _: bystander.count > 5)
     assert server.stats()["internal_errors"] == 2
     assert "heliograph_internal_errors_total 2\n" in server.page("/metrics")
-    assert in_queue(server, "q") == ["before", "after"]
+    assert all_bodies(server, "q") == ["before", "after"]
     assert server.stats()["storage"]["trouble"] == ""
 
 
@@ -121,8 +112,8 @@ def test_what_was_answered_in_the_turn_of_a_failure_is_there_after_a_crash(serve
         assert peer.is_closed()
     server.kill()
     after = sound()
-    assert in_queue(after, "q") == []
-    assert in_queue(after, "other") == ["fine"]
+    assert all_bodies(after, "q") == []
+    assert all_bodies(after, "other") == ["fine"]
 
 
 def test_an_mqtt_publisher_of_what_a_bound_queue_cannot_store_is_cut_off(server: RunningServer) -> None:
@@ -134,7 +125,7 @@ def test_an_mqtt_publisher_of_what_a_bound_queue_cannot_store_is_cut_off(server:
         publisher.send(Publish("bound", b"unstorable", qos=1, packet_id=1))
         assert publisher.is_closed()
         good.publish("bound", b"after")
-    assert in_queue(server, "bound") == [b"before", b"after"]
+    assert all_bodies(server, "bound") == [b"before", b"after"]
     assert server.stats()["internal_errors"] == 1
 
 
@@ -146,7 +137,7 @@ def test_a_publisher_on_tls_is_cut_off_like_any_other(server: RunningServer, aut
     assert server.stats()["internal_errors"] == 1
     with PlainClient(port, tls=trusting).connected("publisher") as publisher:
         publisher.publish("bound", b"fine")
-    assert in_queue(server, "bound") == [b"fine"]
+    assert all_bodies(server, "bound") == [b"fine"]
 
 
 def test_a_message_that_cannot_be_sent_becomes_a_dead_letter_and_its_receiver_gets_the_next(

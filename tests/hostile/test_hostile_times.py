@@ -11,8 +11,8 @@ from heliograph.amqp import Accepted, Rejected, Source
 from heliograph.amqp.codec.performatives import Attach, Disposition, Flow, Target, Transfer
 from heliograph.amqp.codec.values import ULong
 from heliograph.amqp.messages.message import Message, Value, encode_message
-from heliograph.client import connect
 from hostile.bystander import PATIENT, Bystander
+from hostile.queue_contents import all_bodies
 from plain_client import PlainClient
 from running import RunningServer, servers
 
@@ -50,22 +50,13 @@ def sent_bytes(server: RunningServer, address: str, payload: bytes) -> Any:
         return peer.wait_for(Disposition).state
 
 
-def received(server: RunningServer, queue: str) -> list[Any]:
-    with connect(server.url("amqp")) as connection, connection.session() as session:
-        consumer = session.consumer(queue)
-        found = []
-        while (message := consumer.receive(timeout=0.5)) is not None:
-            found.append(message.body)
-        return found
-
-
 @pytest.mark.parametrize("expiry", [-1, -(2**63), 1, LATEST])
 @pytest.mark.parametrize("durable", [True, False])
 def test_an_expiry_time_can_be_anything(server: RunningServer, expiry: int, durable: bool) -> None:
     message = Message(Value("when?"), durable=durable, absolute_expiry_time=expiry)
     with Bystander(server.port, pid=server.process.pid) as bystander:
         assert isinstance(sent(server, "q", message), Accepted)
-        assert received(server, "q") == (["when?"] if expiry == LATEST else [])
+        assert all_bodies(server, "q") == (["when?"] if expiry == LATEST else [])
         bystander.count = 0
         server.wait_until(lambda _: bystander.count > 5)
     assert bystander.worst < PATIENT
@@ -95,7 +86,7 @@ def test_of_a_run_only_the_message_that_makes_no_sense_is_refused(server: Runnin
             last = said.first if said.last is None else said.last
             states |= dict.fromkeys(range(said.first, last + 1), said.state)
     assert [type(states[n]) for n in range(3)] == [Accepted, Rejected, Accepted]
-    assert received(server, "q") == [0, 2]
+    assert all_bodies(server, "q") == [0, 2]
 
 
 @pytest.mark.parametrize("expiry", [-(2**63), LATEST])
@@ -118,7 +109,7 @@ def test_a_publication_can_expire_at_any_time(server: RunningServer, expiry: int
         Attach("r", 0, True, source=Source("topic://bound"), target=Target())
     ) as late:
         late.wait_for(Attach)
-    assert received(server, "bound") == (["news"] if expiry == LATEST else [])
+    assert all_bodies(server, "bound") == (["news"] if expiry == LATEST else [])
 
 
 def test_annotations_that_are_no_map_do_no_harm_to_a_dead_letter(server: RunningServer) -> None:

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from log.recording_logs import RecordingLog, unforced
 from log.watched_log import WatchedLog
 
 
@@ -20,3 +21,12 @@ def open_log(tmp_path: Path) -> Iterator[Callable[..., WatchedLog]]:
     for log in opened:
         if log.committer._thread.is_alive():
             log.close()
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Iterator[RecordingLog]:
+    """A message log with small segments, whose user remembers everything."""
+    with unforced():
+        opened = RecordingLog(tmp_path / "log", segment_size=2000)
+        yield opened
+        opened.close()

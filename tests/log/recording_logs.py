@@ -1,4 +1,4 @@
-"""A ledger with a user who remembers everything, and crashes of it."""
+"""A message log with a user who remembers everything, and crashes of it."""
 
 import shutil
 from pathlib import Path
@@ -35,49 +35,49 @@ def mixed_messages(payloads: list[bytes]) -> MixedMessages:
     return mixed([(b"topic/%d" % number, payload, b"", 7, 0) for number, payload in enumerate(payloads)], 1, False)
 
 
-class Account:
-    """A ledger and its user, whose facts are the values of some keys."""
+class RecordingLog:
+    """A message log and its user, whose application records are the values of some keys."""
 
     def __init__(self, directory: Path, **options: object) -> None:
         self.directory = directory
-        self.facts: dict[str, str] = {}
+        self.values: dict[str, str] = {}
         self.seen: list[Record] = []
-        """Facts and messages in the order in which opening the ledger has told them."""
+        """Application records and messages in the order in which opening the log has handed them out."""
         how = LogOptions(**{"force": False, "retry": 0.01, **options})  # type: ignore[arg-type]
-        self.ledger = MessageLog(
+        self.message_log = MessageLog(
             directory, self._on_application_record, lambda record, receivers: self.seen.append(record), options=how
         )
-        self.upkeep = Maintenance(self.ledger, self._all_facts)
+        self.maintenance = Maintenance(self.message_log, self._all_facts)
 
     def _on_application_record(self, record: Record) -> None:
         self.seen.append(record)
         key, _, value = record.body.decode().partition("=")
         if record.kind == SET:
-            self.facts[key] = value
+            self.values[key] = value
         else:
-            self.facts.pop(key, None)
+            self.values.pop(key, None)
 
     def _all_facts(self):
-        for key in list(self.facts):
-            if key in self.facts:
-                yield SET, f"{key}={self.facts[key]}".encode()
+        for key in list(self.values):
+            if key in self.values:
+                yield SET, f"{key}={self.values[key]}".encode()
 
     def set(self, key: str, value: str) -> None:
-        self.facts[key] = value
-        self.ledger.append_record(SET, f"{key}=".encode(), value.encode())
+        self.values[key] = value
+        self.message_log.append_record(SET, f"{key}=".encode(), value.encode())
 
     def clear(self, key: str) -> None:
-        self.facts.pop(key, None)
-        self.ledger.append_record(CLEAR, key.encode())
+        self.values.pop(key, None)
+        self.message_log.append_record(CLEAR, key.encode())
 
     def store(self, cursors, payloads: list[bytes], topic: str = "t") -> None:
-        self.ledger.store(messages(topic, payloads), list(cursors), [0] * len(cursors))
+        self.message_log.store(messages(topic, payloads), list(cursors), [0] * len(cursors))
 
     def store_queued(self, cursors, payloads: list[bytes]) -> None:
-        self.ledger.store(queue_messages(payloads), list(cursors), [0] * len(cursors))
+        self.message_log.store(queue_messages(payloads), list(cursors), [0] * len(cursors))
 
     def store_mixed(self, cursors, payloads: list[bytes]) -> None:
-        self.ledger.store(mixed_messages(payloads), list(cursors), [0] * len(cursors))
+        self.message_log.store(mixed_messages(payloads), list(cursors), [0] * len(cursors))
 
     def payload(self, reading, offset: int) -> bytes | None:
         """The payload of a message of a cursor; None if it cannot be read yet."""
@@ -94,7 +94,7 @@ class Account:
 
     def pending(self, cursor) -> dict[int, bytes | None]:
         """All that is pending for a cursor, as it is read back."""
-        reading = self.ledger.cursor_reader(cursor)
+        reading = self.message_log.cursor_reader(cursor)
         return {o: self.payload(reading, o) for lo, hi in cursor.pending_ranges() for o in range(lo, hi)}
 
     def size(self) -> int:
@@ -102,7 +102,7 @@ class Account:
         return sum(path.stat().st_size for path in segment_files(self.directory))
 
     def close(self) -> None:
-        self.ledger.close()
+        self.message_log.close()
 
 
 def crash(source: Path, copy: Path, cut: int) -> None:

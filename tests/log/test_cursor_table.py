@@ -6,7 +6,7 @@ import pytest
 
 from heliograph.errors import Problem
 from heliograph.log import log_kinds
-from log.recording_logs import Account
+from log.recording_logs import RecordingLog
 from log.watched_log import WatchedLog
 
 SENSELESS = {
@@ -16,7 +16,7 @@ SENSELESS = {
     "short messages": (log_kinds.MESSAGES, b"x"),
     "a short move": (log_kinds.MESSAGES_MOVED, b"x"),
     "a short checkpoint": (log_kinds.CHECKPOINT_COMPLETE, b"x"),
-    "a fact that is no text": (log_kinds.FIRST_APPLICATION_KIND, b"\xff"),
+    "an application record that is no text": (log_kinds.FIRST_APPLICATION_KIND, b"\xff"),
 }
 
 
@@ -27,4 +27,4 @@ def test_a_record_that_makes_no_sense_is_a_problem_with_a_place(tmp_path: Path, 
     position = log.append(kind, body)
     log.close()
     with pytest.raises(Problem, match=rf"^position {position}: a record of kind {kind} that makes no sense \(\w+"):
-        Account(log.directory)
+        RecordingLog(log.directory)

@@ -7,59 +7,59 @@ import pytest
 from heliograph.log import recovery
 from heliograph.log.errors import LogDamaged
 from heliograph.log.segment import SEGMENT_HEADER_SIZE, segment_files
-from log.recording_logs import Account, unforced
+from log.recording_logs import RecordingLog, unforced
 from log.watched_log import WatchedLog
 
 MB = 1 << 20
 
 
 @pytest.fixture
-def account(tmp_path):
+def recorded(tmp_path):
     with unforced():
-        account = Account(tmp_path / "log")
-        yield account
-        account.close()
+        recorded = RecordingLog(tmp_path / "log")
+        yield recorded
+        recorded.close()
 
 
-def test_a_message_of_100_mb_is_stored_read_back_compacted_and_there_after_a_restart(account) -> None:
-    cursor, other = account.ledger.new_cursor(), account.ledger.new_cursor()
+def test_a_message_of_100_mb_is_stored_read_back_compacted_and_there_after_a_restart(recorded) -> None:
+    cursor, other = recorded.message_log.new_cursor(), recorded.message_log.new_cursor()
     large = bytes(range(256)) * (100 * MB // 256)
-    account.store_queued([cursor], [b"before"])
-    account.store_queued([cursor], [large])
-    account.store_queued([cursor, other], [b"after"])
-    account.ledger.wait()
-    assert list(account.pending(cursor).values()) == [b"before", large, b"after"]
-    assert account.pending(other) == {0: b"after"}
-    account.upkeep.compact()
-    account.close()
-    account.__init__(account.directory)
-    cursor = account.ledger.cursors[cursor.number]
-    assert account.payload(account.ledger.cursor_reader(cursor), 1) == large
-    account.ledger.acknowledge(cursor, 0, 2)
-    account.upkeep.compact()
-    assert account.size() < MB
-    assert account.pending(cursor) == {2: b"after"}
+    recorded.store_queued([cursor], [b"before"])
+    recorded.store_queued([cursor], [large])
+    recorded.store_queued([cursor, other], [b"after"])
+    recorded.message_log.wait()
+    assert list(recorded.pending(cursor).values()) == [b"before", large, b"after"]
+    assert recorded.pending(other) == {0: b"after"}
+    recorded.maintenance.compact()
+    recorded.close()
+    recorded.__init__(recorded.directory)
+    cursor = recorded.message_log.cursors[cursor.number]
+    assert recorded.payload(recorded.message_log.cursor_reader(cursor), 1) == large
+    recorded.message_log.acknowledge(cursor, 0, 2)
+    recorded.maintenance.compact()
+    assert recorded.size() < MB
+    assert recorded.pending(cursor) == {2: b"after"}
 
 
-def test_a_group_of_256_mb_is_one_record(account) -> None:
-    cursor = account.ledger.new_cursor()
+def test_a_group_of_256_mb_is_one_record(recorded) -> None:
+    cursor = recorded.message_log.new_cursor()
     part = bytes(range(256)) * (16 * MB // 256)
-    with account.ledger.group():
+    with recorded.message_log.group():
         for _ in range(15):
-            account.store_queued([cursor], [part])
-        account.store_queued([cursor], [b"last", part[: 15 * MB]])
-    account.ledger.wait()
+            recorded.store_queued([cursor], [part])
+        recorded.store_queued([cursor], [b"last", part[: 15 * MB]])
+    recorded.message_log.wait()
     (chunk,) = cursor.chunks
     assert 255 * MB < chunk.end - chunk.start <= 256 * MB
-    reading = account.ledger.cursor_reader(cursor)
-    assert account.payload(reading, 15) == b"last"
-    account.close()
-    account.__init__(account.directory)
-    cursor = account.ledger.cursors[cursor.number]
+    reading = recorded.message_log.cursor_reader(cursor)
+    assert recorded.payload(reading, 15) == b"last"
+    recorded.close()
+    recorded.__init__(recorded.directory)
+    cursor = recorded.message_log.cursors[cursor.number]
     assert cursor.next == 17
-    reading = account.ledger.cursor_reader(cursor)
-    assert all(account.payload(reading, offset) == part for offset in (0, 14))
-    assert account.payload(reading, 16) == part[: 15 * MB]
+    reading = recorded.message_log.cursor_reader(cursor)
+    assert all(recorded.payload(reading, offset) == part for offset in (0, 14))
+    assert recorded.payload(reading, 16) == part[: 15 * MB]
 
 
 def test_a_large_record_that_is_cut_short_is_a_torn_tail_and_one_that_was_safe_is_damage(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from heliograph.mqtt import (
     check_topic_of_client,
     decode_utf8,
     split_share,
+    topic_matches,
 )
 from mqtt.strategies import filters, plain_filters, text, topics
 
@@ -144,3 +145,44 @@ def test_the_longest_names_are_checked_in_no_time():
         for name in names:
             check_topic_of_client(name)
     assert time.thread_time() - start < 0.08
+
+
+# Filters match topics as in the examples of the standard.
+
+
+@pytest.mark.parametrize(
+    ("topic_filter", "topic"),
+    [
+        ("sport/tennis/player1/#", "sport/tennis/player1"),
+        ("sport/tennis/player1/#", "sport/tennis/player1/ranking"),
+        ("sport/tennis/player1/#", "sport/tennis/player1/score/wimbledon"),
+        ("#", "a/b/c"),
+        ("sport/tennis/+", "sport/tennis/player1"),
+        ("sport/+", "sport/"),
+        ("+/+", "/finance"),
+        ("/+", "/finance"),
+        ("a/b", "a/b"),
+        ("$SYS/#", "$SYS/uptime"),
+        ("$SYS/+", "$SYS/uptime"),
+    ],
+)
+def test_a_filter_matches(topic_filter, topic):
+    assert topic_matches(topic_filter, topic)
+
+
+@pytest.mark.parametrize(
+    ("topic_filter", "topic"),
+    [
+        ("sport/tennis/+", "sport/tennis/player1/ranking"),
+        ("sport/+", "sport"),
+        ("+", "/finance"),
+        ("a/b", "a/b/c"),
+        ("a/b/c", "a/b"),
+        ("a/b/#", "a"),
+        ("a/b", "a/B"),
+        ("#", "$SYS/uptime"),
+        ("+/uptime", "$SYS/uptime"),
+    ],
+)
+def test_a_filter_does_not_match(topic_filter, topic):
+    assert not topic_matches(topic_filter, topic)

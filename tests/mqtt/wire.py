@@ -1,6 +1,8 @@
 """Reading whole packets in tests."""
 
-from heliograph.mqtt import Packet, decode, packet_bounds
+import pytest
+
+from heliograph.mqtt import Packet, ProtocolError, Reason, decode, packet_bounds
 
 
 def decode_whole(data: bytes, version: int) -> Packet:
@@ -10,3 +12,10 @@ def decode_whole(data: bytes, version: int) -> Packet:
     start, end = bounds
     assert end == len(data)
     return decode(data[0], data[start:end], version)
+
+
+def assert_refused(wire: str, version: int, reason: Reason) -> None:
+    """A packet in hexadecimal digits breaks a rule, for which the standard names this reason."""
+    with pytest.raises(ProtocolError) as caught:
+        decode_whole(bytes.fromhex(wire), version)
+    assert caught.value.reason is reason

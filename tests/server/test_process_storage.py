@@ -44,12 +44,16 @@ def test_two_servers_cannot_have_one_folder(serve: Serve, tmp_path: Path) -> Non
     assert f"in use by another server (process {first.process.pid})" in second.log.text()
 
 
+def check_that_it_does_not_start(serve: Serve, folder: Path, why: str) -> None:
+    server = serve(storage(folder), announced=False)
+    assert server.ended() == 1
+    assert why in server.log.text()
+    assert "Traceback" not in server.log.text()
+
+
 def test_a_folder_that_cannot_be_had_is_a_clear_error(serve: Serve, tmp_path: Path) -> None:
     (tmp_path / "data").write_text("not a folder")
-    server = serve(storage(tmp_path / "data"), announced=False)
-    assert server.ended() == 1
-    assert f"storage.directory: {tmp_path / 'data'}: File exists" in server.log.text()
-    assert "Traceback" not in server.log.text()
+    check_that_it_does_not_start(serve, tmp_path / "data", f"storage.directory: {tmp_path / 'data'}: File exists")
 
 
 def test_a_server_does_not_start_with_a_log_that_is_damaged_and_says_where(serve: Serve, tmp_path: Path) -> None:
@@ -64,10 +68,7 @@ def test_a_server_does_not_start_with_a_log_that_is_damaged_and_says_where(serve
     data = bytearray(segment.read_bytes())
     data[200] ^= 1
     segment.write_bytes(data)
-    again = serve(storage(tmp_path / "data"), announced=False)
-    assert again.ended() == 1
-    assert f"{segment}: damaged at byte" in again.log.text()
-    assert "Traceback" not in again.log.text()
+    check_that_it_does_not_start(serve, tmp_path / "data", f"{segment}: damaged at byte")
 
 
 def test_messages_of_qos_0_and_for_passing_clients_never_touch_the_disk(serve: Serve, tmp_path: Path) -> None:

@@ -1,9 +1,16 @@
 """AMQP 1.0: codec and sans-IO protocol engine, the same for server and client. No sockets, no clock, no broker.
 
-`Connection` is the engine, `events` what it tells, `performatives` the standard's types, `values` its values, and
-`messages` what is in a message.
+Begin with `Connection`: bytes go into `receive`, events come out, and what is to be written gathers in `output`. The
+events are `Authenticate`, `Opened`, `Begun`, `Attached`, `Flowed`, `Transfers`, `Settled`, `Detached`, `Ended` and
+`Closed`; a `Session` attaches a `Sender` or a `Receiver`, which are `Link`s.
+
+Besides, the face shows the performatives of the standard (`Open`, `Attach`, `Transfer`, ...), what they are made of
+(`Source`, `Target`, the outcomes, `Error`), the types that Python has none for (`Symbol`, `UInt`, ...), `encode` and
+`decode`, and frames, for those that speak AMQP without the engine. `conditions` has the names of errors. What is in a
+message is in `heliograph.amqp.messages`.
 """
 
+from heliograph.amqp import conditions
 from heliograph.amqp.codec.composite import resolve
 from heliograph.amqp.codec.decoding import decode
 from heliograph.amqp.codec.encoding import NULL, encode, encode_list
@@ -45,7 +52,6 @@ from heliograph.amqp.codec.performatives import (
     Transfer,
 )
 from heliograph.amqp.codec.values import Byte, Described, Symbol, Timestamp, UByte, UInt, ULong, UShort
-from heliograph.amqp.conditions import CONNECTION_REDIRECT, INVALID_FIELD
 from heliograph.amqp.engine.connection import Closed, Connection, Event, Opened
 from heliograph.amqp.engine.handshake import Authenticate
 from heliograph.amqp.engine.link import Attached, Detached, Flowed, Link, Settled
@@ -67,10 +73,8 @@ from heliograph.amqp.errors import (
 __all__ = [
     "AMQP_HEADER",
     "ANONYMOUS",
-    "CONNECTION_REDIRECT",
     "EMPTY_FRAME",
     "EXTERNAL",
-    "INVALID_FIELD",
     "MAX_UINT",
     "NULL",
     "PLAIN",
@@ -144,6 +148,7 @@ __all__ = [
     "ULong",
     "UShort",
     "amqp_frame",
+    "conditions",
     "decode",
     "decode_transfer",
     "encode",

@@ -50,7 +50,7 @@ def connect(
     key: str | Path | None = None,
     verify: bool = True,
 ) -> "Connecting":
-    """Connect to the first server that lets us in: `await connect(...)`, or `async with connect(...) as connection`.
+    """Connect to the first server that accepts us: `await connect(...)`, or `async with connect(...) as connection`.
 
     The arguments are those of `heliograph.client.connect`. The hooks may be coroutine functions.
     """
@@ -280,8 +280,8 @@ class Producer(_Closing):
     async def send(self, message: Any, to: Destination | str | None = None, **options: Any) -> None:
         """Send a `Message` (or just a body) and wait until the server has accepted it.
 
-        `persistent`, `priority`, `ttl` and `delay` hold for this message. In a transacted session nothing is waited
-        for: the commit tells.
+        `persistent`, `priority`, `ttl` and `delay` hold for this message. A transacted session does not
+        wait: failures are reported by the commit.
         """
         core = self._core
         destination, sending = core.prepare(message, to, core.options_with(options))

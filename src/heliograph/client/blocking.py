@@ -43,7 +43,7 @@ def connect(
     key: str | Path | None = None,
     verify: bool = True,
 ) -> "Connection":
-    """Connect to the first server that lets us in.
+    """Connect to the first server that accepts us.
 
     `servers` is a URL or several: `amqp://user:password@host:port/?option=value`, or `amqps://` for TLS. Options in a
     URL are `client_id`, `prefetch`, `timeout`, `idle_timeout`, `reconnect` and `hostname` (what to ask the server for,
@@ -55,7 +55,7 @@ def connect(
     called with the problem, and `on_restored` with the server's URL.
 
     For TLS: `ca` is a file with the certificates to trust, if not the system's; `cert` and `key` are our own;
-    `verify=False` trusts anybody; `tls` is a context of your own, in place of all these.
+    `verify=False` accepts any certificate; `tls` is a context of your own, in place of all these.
     """
     given = {
         "client_id": client_id,
@@ -315,8 +315,8 @@ class Producer(_Closing):
     def send(self, message: Any, to: Destination | str | None = None, **options: Any) -> None:
         """Send a `Message` (or just a body) and wait until the server has accepted it.
 
-        `persistent`, `priority`, `ttl` and `delay` hold for this message. In a transacted session nothing is waited
-        for: the commit tells.
+        `persistent`, `priority`, `ttl` and `delay` hold for this message. A transacted session does not
+        wait: failures are reported by the commit.
         """
         if self._core.session.transaction is not None:
             self.send_async(message, to, **options)

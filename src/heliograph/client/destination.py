@@ -14,9 +14,9 @@ class Destination:
 
     __slots__ = ("name",)
     capability: ClassVar[str] = ""
-    """How a server is told what kind of destination is meant."""
+    """The capability of the terminus that names this kind of destination."""
     jms_type: ClassVar[int] = jms_kinds.QUEUE
-    """How other JMS clients are told, in the annotations of a message."""
+    """The number of this kind in the annotations of JMS clients."""
 
     def __init__(self, name: str) -> None:
         self.name = name

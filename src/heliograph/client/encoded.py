@@ -36,7 +36,7 @@ write = encoded.write
 
 
 def front(payload: bytes) -> Front:
-    """The front alone, which is the same for most messages of a sender."""
+    """Only the front, which is the same for most messages of a sender."""
     try:
         return encoded.front(payload)
     except ProtocolError as error:

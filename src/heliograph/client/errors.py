@@ -1,22 +1,25 @@
-"""What can go wrong for a user of the client: one class per kind of cause, all of them `Problem`s."""
+"""What the client raises: one class for each kind of cause, all of them `MessagingProblem`s.
+
+A mistake in the arguments of a call, such as a negative delay, is a `heliograph.errors.InvalidInput`.
+"""
 
 from typing import Any
 
 from heliograph.amqp import Error
-from heliograph.errors import Problem
+from heliograph.errors import InvalidInput, Problem, Unreachable
 
 
 class MessagingProblem(Problem):
-    """The root of everything that the client raises. `condition` is the server's own word for it, if it gave one."""
+    """The root of what the client raises. `condition` is the name that the server gave to the error, if it did."""
 
     condition: str = ""
 
 
-class ConnectionLost(MessagingProblem):
+class ConnectionLost(MessagingProblem, Unreachable):
     """There is no connection to a server, and none is being made."""
 
 
-class NoAnswer(MessagingProblem):
+class NoAnswer(MessagingProblem, Unreachable):
     """The server did not answer in the time allowed."""
 
 
@@ -24,15 +27,15 @@ class SecurityError(MessagingProblem):
     """The server does not know this user, or does not allow what was asked."""
 
 
-class InvalidDestination(MessagingProblem):
+class InvalidDestination(MessagingProblem, InvalidInput):
     """There is no such queue, topic or subscription."""
 
 
-class InvalidSelector(MessagingProblem):
+class InvalidSelector(MessagingProblem, InvalidInput):
     """The server does not understand a selector."""
 
 
-class InvalidClientId(MessagingProblem):
+class InvalidClientId(MessagingProblem, InvalidInput):
     """Another connection has this client id."""
 
 
@@ -41,7 +44,7 @@ class ResourceLimit(MessagingProblem):
 
 
 class InUse(MessagingProblem):
-    """Somebody else has what was asked for: an exclusive queue or subscription, for example."""
+    """Another consumer or connection has it exclusively: a queue or subscription, for example."""
 
 
 class NotAllowed(MessagingProblem):
@@ -52,16 +55,20 @@ class Unsupported(MessagingProblem):
     """The server cannot do what was asked."""
 
 
-class MessageTooLarge(MessagingProblem):
+class MessageTooLarge(MessagingProblem, InvalidInput):
     """A message is larger than the server takes."""
+
+
+class ManagementError(MessagingProblem):
+    """The management node of the server refused a request."""
 
 
 class MessageRefused(MessagingProblem):
     """The server did not accept a message."""
 
 
-class MessageFormat(MessagingProblem):
-    """A value cannot travel in a message, or a message that came cannot be read."""
+class MessageFormat(MessagingProblem, InvalidInput):
+    """A value cannot be encoded in a message, or a received message cannot be read."""
 
 
 class TransactionRolledBack(MessagingProblem):
@@ -73,7 +80,7 @@ class TransactionInDoubt(MessagingProblem):
 
 
 class IllegalState(MessagingProblem):
-    """A method was called at a time when it makes no sense: on something closed, for example."""
+    """A method was called in a state that does not allow it: on something closed, for example."""
 
 
 _KINDS: dict[str, type[MessagingProblem]] = {
@@ -98,7 +105,7 @@ _KINDS: dict[str, type[MessagingProblem]] = {
 def problem_from(
     error: Error | None, doing: str, otherwise: type[MessagingProblem] = MessagingProblem
 ) -> MessagingProblem:
-    """The problem that a server's `error` is to somebody who was `doing` something."""
+    """The exception for a server's `error`; `doing` says what failed."""
     if error is None:
         return otherwise(f"{doing}: the server ended it and gave no reason")
     condition = str(error.condition)
@@ -122,6 +129,7 @@ __all__ = [
     "InvalidClientId",
     "InvalidDestination",
     "InvalidSelector",
+    "ManagementError",
     "MessageFormat",
     "MessageRefused",
     "MessageTooLarge",

@@ -88,7 +88,7 @@ class IoThread:
         self._loop.close()
 
     def post(self, call: Callable[..., object], *arguments: Any) -> None:
-        """Have this called in the thread, soon; nobody waits for it."""
+        """Call this in the thread, soon, without waiting for it."""
         self._posted.append((call, arguments))
         self._gathers = True
         if not self._looks_again or len(self._posted) >= _RUN:
@@ -129,7 +129,7 @@ class IoThread:
             self._loop.call_later(_LINGER, self._look_again)
 
     def _look_again(self) -> None:
-        """While there is more each time, nobody has to call this thread."""
+        """While there is more each time, other threads need not wake this one."""
         if self._posted:
             self._work()
             self._loop.call_later(_LINGER, self._look_again)

@@ -42,10 +42,10 @@ _LAZY = (
 
 
 class Receiving(Protocol):
-    """Where a received message came from, as far as the message is concerned."""
+    """What a received message uses of its consumer."""
 
     def acknowledge(self, token: Any) -> None:
-        """Acknowledge, by the token that came with the message."""
+        """Acknowledge the message of this token."""
 
     def unfold(self, payload: bytes, message: "Message") -> None:
         """Read the bytes into the message's attributes."""
@@ -136,11 +136,11 @@ class Message:
 
     @property
     def redelivered(self) -> bool:
-        """Whether somebody may have had it before."""
+        """Whether it was delivered before, to this consumer or another."""
         return self.delivery_count > 1
 
     def acknowledge(self) -> None:
-        """Tell the server that it is done with; what that covers, the session's mode says. The call does not wait."""
+        """Acknowledge this message, or all of the session: see `Acknowledge`. The call does not wait."""
         if self._origin is None:
             raise IllegalState("only a received message can be acknowledged")
         self._origin.acknowledge(self._token)

@@ -12,7 +12,7 @@ from heliograph.client.core.connection import ConnectionCore
 from heliograph.client.core.settings import Server, Servers, Settings
 from heliograph.client.core.wire import Timer
 from heliograph.common.network_errors import certificate_file_error, network_error_text
-from heliograph.errors import Problem
+from heliograph.errors import InvalidInput
 
 LOG: Final = logging.getLogger("heliograph.client")
 _CLOSE_TIMEOUT: Final = 2.0
@@ -29,7 +29,7 @@ def tls_context(
         if cert is not None:
             context.load_cert_chain(cert, key)
     except (OSError, ssl.SSLError) as error:
-        raise Problem(
+        raise InvalidInput(
             f"cannot use the certificate files {ca or ''} {cert or ''} {key or ''}: {certificate_file_error(error)}"
         ) from error
     if not verify:
@@ -141,17 +141,17 @@ class Network:
     # What the network brings.
 
     def made(self, wire: _Wire, transport: asyncio.WriteTransport) -> None:
-        """A network connection is there."""
+        """The network connection is made."""
         self._wire, self._transport = wire, transport
         self.core.connected()
 
     def came(self, wire: _Wire, data: bytes) -> None:
-        """It brought bytes."""
+        """Bytes were received."""
         if wire is self._wire:
             self.core.received(data)
 
     def went(self, wire: _Wire, error: Exception | None) -> None:
-        """It is gone."""
+        """The network connection is lost or closed."""
         closed = self._closing.pop(wire, None)
         if closed is not None and not closed.done():
             closed.set_result(None)

@@ -11,7 +11,7 @@ _SHARE = 8
 
 
 class BoundedDict(dict[K, V]):
-    """A dictionary that has at most so many entries: when it is full, the oldest eighth makes room.
+    """A dictionary with a limit of entries: when it is full, the oldest eighth is dropped.
 
     Looking something up costs what it costs in a dict. More than one entry goes at once because it takes long to find
     the oldest entry of a dict from whose front others have been deleted. Setting an entry that is there does not make
@@ -51,4 +51,4 @@ class BoundedDict(dict[K, V]):
         return type(self), (self.most,), None, None, iter(self.items())
 
     def dropped(self, key: K, value: V) -> None:
-        """An entry had to make room. Classes that keep what has to be closed close it here."""
+        """Called with each entry that was dropped. Override it to close what an entry holds."""

@@ -3,8 +3,8 @@
 Words are not guessed at: only `true` and `false` are booleans (`yes`, `no`, `on` and `off` are words, for transaction
 modes and terminals), and dates and times are text.
 
-A `Document` has plain values, and all mistakes are told; an `Entry` is for those who need each scalar as it is written,
-and stop at the first mistake.
+A `Document` has plain values, and reports all mistakes; an `Entry` has each scalar as it is written, and stops at the
+first mistake.
 """
 
 import re
@@ -34,7 +34,7 @@ class Place:
 NOWHERE = Place()
 
 Tell = Callable[[Place, str], object]
-"""What is done with a mistake."""
+"""Called for each mistake, with its place and text."""
 
 
 class _Loader(yaml.SafeLoader):
@@ -81,7 +81,7 @@ def _node(text: str, loader: Any) -> yaml.Node | None:
 
 
 class _RefusedError(Exception):
-    """YAML that stands for too much."""
+    """YAML whose aliases expand to too much."""
 
     def __init__(self, text: str, mark: Any) -> None:
         super().__init__(text)
@@ -189,7 +189,7 @@ class Document:
 
 
 def read_document(text: str, file: str, tell: Tell) -> Document:
-    """Read YAML; mistakes in it are told, and the value is then None, or without them."""
+    """Read YAML. Mistakes are reported to `tell`; the value is then None, or lacks them."""
     places: dict[Path, Place] = {}
     node = _composed(text, file, tell)
 

@@ -1,4 +1,4 @@
-"""Packages whose names are found when somebody asks for them: importing one name does not import all the others."""
+"""Packages that import their modules on first use: importing one name does not import all the others."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -19,7 +19,7 @@ def lazy_names(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]
             raise AttributeError(f"module {package} has no attribute {name}")
         module = import_module(f"{package}.{place}")
         found = module if place.rpartition(".")[2] == name else getattr(module, name)
-        setattr(sys.modules[package], name, found)  # the next time it is there
+        setattr(sys.modules[package], name, found)  # found without this function from now on
         return found
 
     return find

@@ -78,6 +78,6 @@ def _tls_sentence(error: ssl.SSLError) -> str:
 def _number_of(error: Exception) -> int | None:
     if isinstance(error, OSError) and error.errno:
         return error.errno
-    # Where a name has several addresses, asyncio tells what was wrong with each, in one text.
+    # Where a name has several addresses, asyncio puts the errors of all of them into one text.
     numbers = _NUMBER.findall(str(error))
     return int(numbers[-1]) if numbers else None

@@ -1,4 +1,4 @@
-"""Bytes that come bit by bit."""
+"""Bytes that arrive in pieces."""
 
 from typing import Final
 
@@ -9,7 +9,7 @@ Piece = bytes | memoryview
 
 
 class Pieces:
-    """Bytes that are kept until the rest of them has come.
+    """Collects bytes until the rest of them has arrived.
 
     Small pieces are joined from time to time, so that they do not cost much more than they carry.
     """
@@ -22,7 +22,7 @@ class Pieces:
         self._pieces: list[Piece] = []
 
     def add(self, piece: Piece) -> None:
-        """One more."""
+        """Add a piece."""
         self.size += len(piece)
         self._pieces.append(piece)
         if len(self._pieces) >= _MOST_PIECES:
@@ -31,5 +31,5 @@ class Pieces:
             self._pieces.clear()
 
     def join(self) -> bytes:
-        """All of them."""
+        """All pieces, joined."""
         return b"".join([*self._chunks, *self._pieces] if self._chunks else self._pieces)

@@ -1,6 +1,6 @@
-"""Where the operators' pages are unless somebody says otherwise, for the server and for those who look for them.
+"""The default port of the operators' pages, for the server and for its clients.
 
-A port that no standard has given away and no widespread program uses, below those that Linux hands out by itself.
+No standard has assigned it and no widespread program uses it, and it is below the ports that Linux hands out by itself.
 """
 
 PAGES_PORT = 15880

@@ -1,4 +1,4 @@
-"""What somebody may have meant who wrote a word that is not known."""
+"""Suggestions for misspelt words."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches

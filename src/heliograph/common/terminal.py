@@ -1,4 +1,4 @@
-"""What others wrote must not steer a terminal: there, control characters are shown and not obeyed.
+"""Text that others wrote must not control a terminal: there, control characters are shown and not obeyed.
 
 `helio` prints topics, payloads, names and errors that any client can choose. On a terminal some characters move the
 cursor, change the title or hide text. `guard` has them escaped in all that is printed from then on (`\\x1b` for ESC);
@@ -22,7 +22,7 @@ def visible(text: str) -> str:
 
 
 def visible_bytes(data: bytes, encoding: str = "utf-8") -> bytes:
-    """The same for a text in bytes; bytes that are no text in this encoding are escaped, too."""
+    """Like `visible`, for a text in bytes; bytes that are no text in this encoding are escaped, too."""
     return visible(data.decode(encoding, "surrogateescape")).encode(encoding, "surrogateescape")
 
 

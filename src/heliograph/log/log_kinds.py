@@ -8,26 +8,26 @@ import struct
 from typing import NamedTuple
 
 MESSAGES = 1
-"""A span or a run of AMQP messages, and the offsets they got in the cursors they are for."""
+"""A span or a run of AMQP messages, and their offsets in the cursors that they are for."""
 ACKS = 2
-"""Offsets that cursors are done with, as ranges."""
+"""Offsets that cursors have acknowledged, as ranges."""
 CURSOR = 3
-"""All that is known of a cursor: a new one, or one in a checkpoint."""
+"""The whole state of a cursor: a new one, or one in a checkpoint."""
 CURSOR_DELETED = 4
-"""A cursor that nobody wants any more."""
+"""A cursor that was deleted."""
 MESSAGES_MOVED = 5
-"""What was live in a segment has been copied: here is where it lies now."""
+"""The messages of a segment that are still needed have been copied: where the copies are."""
 CHECKPOINT = 6
-"""From here on everything that is known is written down again, bit by bit, while life goes on."""
+"""A checkpoint begins: everything that is known is written again, bit by bit, among other records."""
 CHECKPOINT_COMPLETE = 7
-"""All of that is there: whoever opens the log can start at that checkpoint."""
+"""A checkpoint is complete: opening the log can start where it began."""
 GROUP = 8
-"""Several records that are one: all or none of them is there."""
+"""Several records in one: after a crash all of them are there, or none."""
 FIRST_APPLICATION_KIND = 32
-"""From here on, the numbers are for whoever uses the log."""
+"""From this number on, kinds belong to the user of the log."""
 
 COPY = 1
-"""Flag of messages that stood elsewhere before: cursors know them already."""
+"""Flag of messages that are copies: cursors know them already."""
 
 ACK = struct.Struct("<IQI")
 """Body of ACKS, again and again: number of a cursor, first offset, how many."""

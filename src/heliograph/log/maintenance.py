@@ -50,16 +50,16 @@ class Maintenance:
 
     def __init__(
         self,
-        ledger: MessageLog,
+        message_log: MessageLog,
         checkpoint_records: Callable[[], Iterator[ApplicationRecord]],
         now: Callable[[], float] = monotonic,
     ) -> None:
         """`checkpoint_records` gives all that the user of the log knows, for a checkpoint; it is consumed bit by
         bit."""
-        self._ledger = ledger
+        self._message_log = message_log
         self._checkpoint_records = checkpoint_records
         self._now = now
-        self._looked_at = ledger.end
+        self._looked_at = message_log.end
         self._freed = 0
         self._work: Iterator[int] | None = None
         self._waits_for = 0
@@ -73,7 +73,7 @@ class Maintenance:
     def work(self, seconds: float) -> None:
         """Do steps for about `seconds` at most, if there is something to do."""
         until = self._now() + seconds
-        while self._now() < until and self._waits_for <= self._ledger.safe:
+        while self._now() < until and self._waits_for <= self._message_log.safe:
             if self._work is None:
                 self._work = self._next()
                 if self._work is None:
@@ -89,12 +89,14 @@ class Maintenance:
         return self._work is not None
 
     def _next(self) -> Iterator[int] | None:
-        ledger = self._ledger
-        if ledger.end - ledger.checkpoint > max(CHECKPOINT_AFTER, _CHECKPOINT_SHARE * ledger.checkpoint_size):
+        message_log = self._message_log
+        if message_log.end - message_log.checkpoint > max(
+            CHECKPOINT_AFTER, _CHECKPOINT_SHARE * message_log.checkpoint_size
+        ):
             # Disk space first: when the log grows quickly, one checkpoint follows the other.
             return chain(self._tidy(_LIVE_ENOUGH), self._checkpoint())
-        if ledger.end - self._looked_at + self._freed > _LOOK_AFTER:
-            self._looked_at, self._freed = ledger.end, 0
+        if message_log.end - self._looked_at + self._freed > _LOOK_AFTER:
+            self._looked_at, self._freed = message_log.end, 0
             return self._tidy(_LIVE_ENOUGH)
         return None
 
@@ -104,46 +106,46 @@ class Maintenance:
 
     def compact(self) -> None:
         """Give back all disk space that is not needed, at once; but do not copy much to gain little."""
-        log = self._ledger.log
+        log = self._message_log.log
         log.rotate(log.replay_position)  # a segment of its own for the checkpoint: those before it can all go
         self.checkpoint()
         self._finish(self._tidy(_WORTH_COMPACTING))
 
     def _finish(self, work: Iterator[int]) -> None:
         for waits_for in chain((self._waits_for,), self._work or (), work):
-            if waits_for > self._ledger.safe and not self._ledger.wait():
+            if waits_for > self._message_log.safe and not self._message_log.wait():
                 self._work, self._waits_for = None, 0  # nothing depends on what has been done so far
-                raise NotWritable(f"{self._ledger.log.directory}: {self._ledger.trouble}")
+                raise NotWritable(f"{self._message_log.log.directory}: {self._message_log.trouble}")
         self._work, self._waits_for = None, 0
 
     # Jobs: each yields, between two steps, the position up to which the log must be safe before the next one.
 
     def _checkpoint(self) -> Iterator[int]:
-        ledger = self._ledger
-        start = ledger.begin_checkpoint()
-        for number in list(ledger.cursors):
-            if cursor := ledger.cursors.get(number):
-                ledger.append_cursor(cursor)
+        message_log = self._message_log
+        start = message_log.begin_checkpoint()
+        for number in list(message_log.cursors):
+            if cursor := message_log.cursors.get(number):
+                message_log.append_cursor(cursor)
                 yield 0
         for kind, body in self._checkpoint_records():
-            ledger.append_record(kind, body)
+            message_log.append_record(kind, body)
             yield 0
         # This record begins a segment, whose header says where to replay from. All before it is safe by then.
-        ledger.log.rotate(start)
-        ledger.complete_checkpoint(start)
-        ledger.end_turn()
-        yield ledger.end
+        message_log.log.rotate(start)
+        message_log.complete_checkpoint(start)
+        message_log.end_turn()
+        yield message_log.end
 
     def _tidy(self, live_enough: float) -> Iterator[int]:
-        log = self._ledger.log
+        log = self._message_log.log
         # What is stored meanwhile goes behind these: whoever does not need them now never will.
         old = [(base, end) for base, end in log.segments()[:-1] if end <= log.replay_position]
         live = yield from self._live_bytes(old)
         dead = [base for base, _ in old if base not in live]
         if dead:
             # The acknowledgements must be safe first, or a crash would bring back cursors that need these segments.
-            self._ledger.end_turn()
-            yield self._ledger.end
+            self._message_log.end_turn()
+            yield self._message_log.end
             log.delete(dead)
         for base, end in old:
             if 0 < live.get(base, 0) < live_enough * (end - base):
@@ -159,7 +161,7 @@ class Maintenance:
         bases = [base for base, _ in segments]
         live: dict[int, float] = {}
         looked = 0
-        for cursor in list(self._ledger.cursors.values()) if segments else ():
+        for cursor in list(self._message_log.cursors.values()) if segments else ():
             looked += 1
             if not looked % _LOOK_AT_ONCE:
                 yield 0
@@ -177,20 +179,20 @@ class Maintenance:
 
     def _empty(self, base: int, end: int) -> Iterator[int]:
         """Copy what is needed of a segment to the end of the log."""
-        ledger = self._ledger
+        message_log = self._message_log
         found: dict[int, list[MovedRun]] = {}
         position = base
-        while records := ledger.reader.read(position, _READ_AT_ONCE, end):
+        while records := message_log.reader.read(position, _READ_AT_ONCE, end):
             position = records[-1].end
             for record in chain.from_iterable(map(records_in, records)):
                 if record.kind == log_kinds.MESSAGES:
                     self._copy(record, found)
             yield 0
-        runs = [run for number, runs in found.items() if number in ledger.cursors for run in runs]
+        runs = [run for number, runs in found.items() if number in message_log.cursors for run in runs]
         if runs:
-            ledger.moved(base, end, runs)
-        ledger.end_turn()  # acknowledgements of the rest have to be safe, too
-        yield ledger.end
+            message_log.moved(base, end, runs)
+        message_log.end_turn()  # acknowledgements of the rest have to be safe, too
+        yield message_log.end
 
     def _copy(self, record: Record, found: dict[int, list[MovedRun]]) -> None:
         """Copy a record for cursors that still need it; `found` collects which messages of which cursors the segment
@@ -200,7 +202,7 @@ class Maintenance:
         needed = Ranges()
         receivers = receivers_of(record.body)
         for number, offset in zip(receivers.cursors, receivers.offsets, strict=True):
-            cursor = self._ledger.cursors.get(number)
+            cursor = self._message_log.cursors.get(number)
             chunk = cursor.chunk_of(offset) if cursor else None
             if cursor is None or chunk is None or not chunk.start <= record.position < chunk.end:
                 continue  # done with, or another copy of it is the one that counts
@@ -212,7 +214,7 @@ class Maintenance:
         start = end = 0
         if live:
             columns = Receivers([number for number, _ in live], [offset for _, offset in live], [0] * len(live))
-            start, end = self._ledger.copy(record, columns, needed)
+            start, end = self._message_log.copy(record, columns, needed)
         for number, offset in here:
             copied = (start, end) if (number, offset) in live else (0, 0)
             _add_run(found.setdefault(number, []), MovedRun(number, offset, offset + record.count, *copied, 0))

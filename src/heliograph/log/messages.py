@@ -53,7 +53,7 @@ class UniformMessages(NamedTuple):
     publisher: int
     expires: int
     retold: bool = False
-    """Another record, for other receivers, says that they are retained."""
+    """Another record with other receivers makes them retained."""
 
     @property
     def payloads(self) -> list[bytes]:
@@ -65,7 +65,7 @@ class UniformMessages(NamedTuple):
 
 
 class Receivers(NamedTuple):
-    """Whom a record of messages is for, column by column."""
+    """The receivers of a record of messages, column by column."""
 
     cursors: Sequence[int]
     offsets: Sequence[int]
@@ -103,7 +103,7 @@ def encode_uniform_messages(messages: UniformMessages, receivers: Receivers) -> 
 
 
 def receivers_of(body: bytes) -> Receivers:
-    """Whom a record of messages is for."""
+    """The receivers of a record of messages."""
     (n,) = _RECEIVERS.unpack_from(body)
     if n == 1:  # nearly always, and this is asked of every record that is replayed
         cursor, offset, identifier = _ONE_OF_ALL.unpack_from(body, _HEAD.size)
@@ -127,7 +127,7 @@ def form_of(body: bytes) -> int:
 
 
 def qos_and_retain(body: bytes) -> tuple[int, bool]:
-    """The QoS, and whether they are to be retained because of this record: told without a look at the rest."""
+    """The QoS, and whether this record makes messages retained, without decoding the rest."""
     return body[5] & 3, body[5] & (_RETAIN | _RETOLD) == _RETAIN
 
 

@@ -8,7 +8,7 @@ columns      2   which of the columns there are that are left out if all is zero
 cursors, offsets, identifiers as in the first form (see `messages`); no identifiers are used
 sizes            4 for each message: its length
 priorities       1 for each
-flags            1 for each, which whoever stores them knows the meaning of
+flags            1 for each; their meaning is up to the user of the log
 expires          8 for each: milliseconds since 1970 when it is no longer worth delivering, 0 for never
 deliver_at       8 for each: milliseconds since 1970 before which it is not to be delivered, 0 for at once
 data             the messages, one after the other
@@ -32,7 +32,7 @@ _PLAIN = (1, AMQP_MESSAGES, 0, 0)
 
 
 class QueueMessages:
-    """AMQP messages, column by column: what is known of each without a look at it, and the messages themselves."""
+    """AMQP messages, column by column: what queues need of each without decoding it, and the messages themselves."""
 
     __slots__ = ("_data_at", "_starts", "data", "deliver_at", "expires", "flags", "number", "priorities", "sizes")
 
@@ -80,7 +80,7 @@ class QueueMessages:
         return [data[start:end] for start, end in pairwise(self._starts or self._find_starts())]
 
     def only(self, needed: Ranges) -> "QueueMessages":
-        """The same without the bytes of those whose index is not needed."""
+        """These messages without the bytes of those whose index is not needed."""
         starts = self._find_starts()
         sizes = [0] * self.number
         for lo, hi in needed:

@@ -13,7 +13,7 @@ from heliograph.log.segment import Segment, scan_records
 
 _LEAST_READ = 4096
 _OPEN_FILES = 16
-"""So many segments, those used last, are kept open for `read`."""
+"""Number of segments, those used last, that `read` keeps open."""
 
 
 class LogReader:
@@ -131,7 +131,7 @@ class LogReader:
         return self._find(position)[0] is not segment
 
     def _descriptor(self, segment: Segment) -> int:
-        """The file of a segment, open; of those that are open, the one not used for longest makes room for it."""
+        """The open file of a segment; the one that was not used for longest is closed for it."""
         descriptor = self._open.pop(segment.base, None)
         if descriptor is None:
             descriptor = os.open(segment.path, os.O_RDONLY | os.O_CLOEXEC)

@@ -59,7 +59,7 @@ class Record(NamedTuple):
 
 
 def padded(length: int) -> int:
-    """The room that so many bytes take."""
+    """The bytes that `length` bytes take with their padding."""
     return -(-length // ALIGNMENT) * ALIGNMENT
 
 
@@ -72,7 +72,7 @@ def frame(
     epoch: int = 0,
     flags: int = 0,
 ) -> tuple[tuple[bytes, ...], int]:
-    """A record as the pieces to write one after the other, and the room they take.
+    """A record as the pieces to write one after the other, and their size together.
 
     The body may come in pieces itself; they are not copied unless they are small.
     """

@@ -33,7 +33,7 @@ from heliograph.amqp.messages import (
 ENCODED_CONTENT_TYPE: Final = "application/vnd.heliograph.amqp"
 """Content type of a payload that is the body of an AMQP message, as AMQP encodes it: a map, a list, a number, ..."""
 MOST_SECTIONS: Final = 1000
-"""A body of bytes or of lists may come in pieces, which somebody has to put together."""
+"""Limit for bodies in several sections, since joining them takes time."""
 _NULL, _EMPTY_LIST, _SHORT_LIST, _LONG_LIST = 0x40, 0x45, 0xC0, 0xD0
 _SHORT_STRING, _LONG_STRING = 0xA1, 0xB1
 _SHORT_BYTES, _LONG_BYTES = 0xA0, 0xB0
@@ -174,7 +174,7 @@ def kind_and_body_of(body: Any) -> tuple[int, bytes]:
 
 
 def value_of_body(body: Data | Sequence | Value, content_type: str | None, kind: Any) -> Any:
-    """The value that a section stands for; `kind` is the message's kind, if it has one."""
+    """The Python value of a section; `kind` is the message's kind, if it has one."""
     if isinstance(body, Value):
         return body.value
     if isinstance(body, Sequence):

@@ -17,9 +17,9 @@ _QUEUES = (jms_kinds.QUEUE, jms_kinds.TEMPORARY_QUEUE)
 
 
 def response_topic(address: str, kind: Any) -> tuple[str | None, str]:
-    """The response topic that stands for an address, or None if it is no topic; and the address, with what it is.
+    """The response topic for an address, None if it is not a topic; and the address with its prefix.
 
-    `kind` is what the annotation of JMS says of it, if there is one.
+    `kind` is the value of the JMS annotation, if there is one.
     """
     if kind in _QUEUES and not address.startswith(QUEUE_PREFIX):
         address = QUEUE_PREFIX + address
@@ -32,7 +32,7 @@ def response_topic(address: str, kind: Any) -> tuple[str | None, str]:
 
 
 def reply_to(topic: str) -> str:
-    """The address that stands for a response topic."""
+    """The reply-to address for a response topic."""
     return TOPIC_PREFIX + topic
 
 

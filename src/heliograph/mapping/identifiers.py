@@ -13,7 +13,7 @@ from heliograph.amqp import ULong
 Identifier = str | bytes | int | UUID
 
 _KINDS = "ID:AMQP_"
-"""What a text begins with whose kind is to be told."""
+"""Prefixes of texts that encode an identifier of another type."""
 _UUID, _ULONG, _BINARY, _STRING = (f"{_KINDS}{kind}:" for kind in ("UUID", "ULONG", "BINARY", "STRING"))
 _OTHER_THAN_TEXT = (_UUID.encode(), _ULONG.encode())
 
@@ -30,7 +30,7 @@ def identifier_to_text(identifier: Identifier) -> str:
 
 
 def identifier_from_text(text: str) -> Identifier:
-    """The identifier that a text stands for."""
+    """The identifier that a text encodes."""
     if _is_plain(text):
         return text
     found = _other_kind(text)
@@ -71,7 +71,7 @@ def identifier_to_correlation_data(identifier: Identifier) -> bytes:
 
 
 def identifier_from_correlation_data(data: bytes) -> Identifier:
-    """The identifier that correlation data stands for: readable data is a string, other data stays bytes."""
+    """The identifier for correlation data: a string if it is UTF-8, else bytes."""
     text = _text_in(data)
     return data if text is None else identifier_from_text(text)
 
@@ -97,7 +97,7 @@ def identifier_to_envelope(value: Any) -> bytes:
 
 
 def identifier_from_envelope(value: bytes) -> Any:
-    """The identifier that one of an envelope stands for: a string if it is printable, else bytes; None for no bytes."""
+    """The identifier for one of an envelope: a string if it is printable, else bytes; None for no bytes."""
     if not value:
         return None
     if value.startswith(_OTHER_THAN_TEXT):

@@ -176,7 +176,7 @@ class _Template(NamedTuple):
     created: bool
 
     def filled(self, left: int, wall: int) -> bytes:
-        """The sections of a message that arrives now, and has so many milliseconds left."""
+        """The sections of a message that arrives now and expires in `left` milliseconds."""
         times = []
         if self.expires:
             times = [_TTL.pack(0x70, min(left, LONGEST_TTL)), _TIME.pack(0x83, wall + left)]

@@ -1,4 +1,8 @@
-"""Wire codec for MQTT 3.1, 3.1.1 and 5: bytes in, packets out, and back. No sockets, no broker."""
+"""Wire codec for MQTT 3.1, 3.1.1 and 5: bytes in, packets out, and back. No sockets, no clock, no broker.
+
+Begin with `packets` (what there is), `decoding` and `encoding` (one packet at a time), and `runs` (many packets of one
+length at once, which is what makes the broker fast). The client's end of a session is in `heliograph.mqtt.client`.
+"""
 
 from heliograph.mqtt.connect_decoding import maximum_packet_size
 from heliograph.mqtt.decoding import check_flags, decode, read_subscribe, read_unsubscribe

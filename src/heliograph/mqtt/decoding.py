@@ -131,14 +131,19 @@ def _acknowledgement(
     return decode_one
 
 
-def read_subscribe(body: bytes, version: int) -> tuple[int, Properties, Callable[[], Iterator[Subscription]]]:
-    """The packet identifier and properties of SUBSCRIBE, and a way to read its subscriptions, one after the other."""
+def _request_head(body: bytes, version: int, kind: PacketType) -> tuple[int, Properties, int]:
+    """What SUBSCRIBE and UNSUBSCRIBE begin with, and where their filters start."""
     reader = Reader(body, 0, len(body))
     packet_id = _packet_id(reader)
-    properties = _properties(reader, version, PacketType.SUBSCRIBE)
+    properties = _properties(reader, version, kind)
     if not reader.left:
-        raise ProtocolError(Reason.PROTOCOL_ERROR, "SUBSCRIBE without a topic filter")
-    start = len(body) - reader.left
+        raise ProtocolError(Reason.PROTOCOL_ERROR, f"{kind.name} without a topic filter")
+    return packet_id, properties, len(body) - reader.left
+
+
+def read_subscribe(body: bytes, version: int) -> tuple[int, Properties, Callable[[], Iterator[Subscription]]]:
+    """The packet identifier and properties of SUBSCRIBE, and a way to read its subscriptions, one after the other."""
+    packet_id, properties, start = _request_head(body, version, PacketType.SUBSCRIBE)
 
     def subscriptions() -> Iterator[Subscription]:
         reader = Reader(body, start, len(body))
@@ -189,13 +194,8 @@ def _suback(body: bytes, version: int) -> packets.SubAck:
 
 
 def read_unsubscribe(body: bytes, version: int) -> tuple[int, Properties, Callable[[], Iterator[str]]]:
-    """The same of UNSUBSCRIBE, with its filters."""
-    reader = Reader(body, 0, len(body))
-    packet_id = _packet_id(reader)
-    properties = _properties(reader, version, PacketType.UNSUBSCRIBE)
-    if not reader.left:
-        raise ProtocolError(Reason.PROTOCOL_ERROR, "UNSUBSCRIBE without a topic filter")
-    start = len(body) - reader.left
+    """The packet identifier and properties of UNSUBSCRIBE, and a way to read its filters, one after the other."""
+    packet_id, properties, start = _request_head(body, version, PacketType.UNSUBSCRIBE)
 
     def filters() -> Iterator[str]:
         reader = Reader(body, start, len(body))

@@ -51,7 +51,7 @@ class Reader:
             if stop <= end:
                 self.pos = stop
                 return buf[start:stop]
-        self._advance(self.u16())  # which tells what is missing
+        self._advance(self.u16())  # raises with what is missing
         raise AssertionError
 
     def string(self) -> str:

@@ -1,4 +1,4 @@
-"""Reason codes of MQTT 5, which the whole code base uses, and their poorer cousins of MQTT 3."""
+"""Reason codes of MQTT 5, which all of heliograph uses, and the return codes of MQTT 3."""
 
 from enum import IntEnum
 

@@ -73,7 +73,7 @@ def run_length(data: bytes, pos: int, stride: int, head: int, id_at: int) -> int
     count = min(count, _LEAP)
     probe = data[pos : pos + (id_at or head)]
     while count > 1:
-        # A look at the last packet of the candidate run tells most wrong guesses apart before any column is cut.
+        # Comparing the last packet first finds most wrong guesses before any column is cut.
         if data.startswith(probe, pos + (count - 1) * stride) and _same_columns(data, pos, stride, head, id_at, count):
             break
         count >>= 1
@@ -116,9 +116,9 @@ def ids_of(packets: bytes, id_at: int, stride: int) -> Ids:
 
 
 def first_ids_of(packets: bytes, id_at: int, stride: int, worth: int) -> Ids:
-    """The same, but only the consecutive ones if there are so many that these are worth a run of their own.
+    """Like `ids_of`, but only the leading consecutive identifiers, if there are at least `worth` of them.
 
-    A sender begins anew somewhere.
+    Every sender starts its identifiers again at some point, which would make a whole run a list.
     """
     high, low = packets[id_at::stride], packets[id_at + 1 :: stride]
     first, count = high[0] << 8 | low[0], len(high)

@@ -36,7 +36,7 @@ class Effect(Enum):
     RESTART = "restart"
     """When the server starts again."""
     NEVER = "never"
-    """Not at all: the object has to be deleted and made anew."""
+    """Never: the object has to be deleted and created again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from cli.queue_server import helio as run_here
-from flow_hands import CONFIG, Desk, queues, text_of
 from heliograph.cli.flow import run as flow_run
 from heliograph.flow.definition import FlowDefinition
 from heliograph.flow.inline.flow_statistics import FlowStatistics
 from running import PATIENCE, Lines, RunningServer, environment, helio, servers
+from running_flows import CONFIG, QueueFixture, queues, text_of
 from small_flows import write_flow
 
 FLOW = """
@@ -67,10 +67,10 @@ def test_it_runs_until_a_signal_and_tells_at_the_end_what_it_did(
 ) -> None:
     mover = Mover(tmp_path, server, "--measure")
     mover.err.wait_for("flow mover is running; stop it with Ctrl-C")
-    desk = Desk(server.url("amqp"))
-    desk.put("IN", "<a/>", "<b/>")
-    assert [text_of(message) for message in desk.get("OUT", 2)] == ["<a/>", "<b/>"]
-    desk.close()
+    queue_fixture = QueueFixture(server.url("amqp"))
+    queue_fixture.put("IN", "<a/>", "<b/>")
+    assert [text_of(message) for message in queue_fixture.get("OUT", 2)] == ["<a/>", "<b/>"]
+    queue_fixture.close()
     assert mover.end(number) == 0
     told = [line.split() for line in mover.out.text().splitlines()]
     assert ["messages", "2"] in told
@@ -82,10 +82,10 @@ def test_it_runs_until_a_signal_and_tells_at_the_end_what_it_did(
 def test_environment_instances_and_json(tmp_path: Path, server: RunningServer) -> None:
     mover = Mover(tmp_path, server, "--env", "other", "--instances", "2", "--json", "--state", str(tmp_path / "kept"))
     mover.err.wait_for("is running")
-    desk = Desk(server.url("amqp"))
-    desk.put("IN", "<a/>")
-    assert [text_of(message) for message in desk.get("OTHER")] == ["<a/>"]
-    desk.close()
+    queue_fixture = QueueFixture(server.url("amqp"))
+    queue_fixture.put("IN", "<a/>")
+    assert [text_of(message) for message in queue_fixture.get("OTHER")] == ["<a/>"]
+    queue_fixture.close()
     assert mover.end(signal.SIGTERM) == 0
     figures = json.loads(mover.out.text().splitlines()[-1])
     assert (figures["flow"], figures["messages"], figures["done"]) == ("mover", 1, 1)

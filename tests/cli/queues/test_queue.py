@@ -2,29 +2,21 @@
 
 import json
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from cli.queue_server import CONFIG, QueueServer, helio, write
+from cli.queue_server import QueueServer, helio, write
 from heliograph.amqp.codec.values import Timestamp
 from heliograph.client import Acknowledge, Message, Queue, connect
-from running import servers
-
-
-@pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[QueueServer]:
-    with servers(tmp_path_factory.mktemp("queues")) as start:
-        yield QueueServer(start(CONFIG))
 
 
 @pytest.fixture
-def server(running: QueueServer) -> QueueServer:
+def server(queue_server: QueueServer) -> QueueServer:
     """The server with nothing in its queues."""
-    running.done("queue", "purge", "orders")
-    running.done("queue", "purge", "SYSTEM.DEAD.LETTER.QUEUE")
-    return running
+    queue_server.done("queue", "purge", "orders")
+    queue_server.done("queue", "purge", "SYSTEM.DEAD.LETTER.QUEUE")
+    return queue_server
 
 
 # -- what there is ----------------------------------------------------------------------------------------------------

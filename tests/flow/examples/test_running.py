@@ -7,13 +7,13 @@ from contextlib import contextmanager
 import pytest
 
 from example_flows import FLOWS, NAMES, make_databases, usual_cases
-from flow_hands import CONFIG, PATIENCE, Desk, Running
 from heliograph.client import Message, Queue
 from heliograph.flow.engine.compilation import Compilation
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.loading.flow_loading import load_flow
 from heliograph.flow.testing.comparing import message_differences
 from running import servers
+from running_flows import CONFIG, PATIENCE, QueueFixture, Running, running_flow
 
 DEFINITIONS = {name: load_flow(FLOWS / name) for name in NAMES}
 NODES = [node for flow in DEFINITIONS.values() for node in flow.nodes.values()]
@@ -29,28 +29,18 @@ def url(tmp_path_factory):
 
 
 @pytest.fixture
-def desk(url):
-    desk = Desk(url)
-    yield desk
-    desk.close()
+def queue_fixture(url):
+    queue_fixture = QueueFixture(url)
+    yield queue_fixture
+    queue_fixture.close()
 
 
 @contextmanager
 def running(name: str, url: str, state) -> Iterator[Running]:
     """The flow, in a thread of the test."""
     make_databases(name, state)
-    flow = Running()
-    thread = threading.Thread(target=flow.run, args=(FLOWS / name, state, url), daemon=True)
-    thread.start()
-    try:
-        assert flow.ready.wait(PATIENCE)
-        if flow.problem is not None:
-            raise flow.problem
+    with running_flow(FLOWS / name, state, url) as flow:
         yield flow
-    finally:
-        flow.stop.set()
-        thread.join(PATIENCE)
-        assert not thread.is_alive()
 
 
 def bytes_of(message) -> bytes:
@@ -58,20 +48,20 @@ def bytes_of(message) -> bytes:
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "aggregation"])
-def test_an_example_does_the_same_beside_a_server(name, url, desk, tmp_path):
+def test_an_example_does_the_same_beside_a_server(name, url, queue_fixture, tmp_path):
     (entry,) = (node.properties["queue"] for node in DEFINITIONS[name].nodes.values() if node.type == "QueueInput")
     catalogue = Compilation(DEFINITIONS[name]).catalogue
     sent = 0
     with running(name, url, tmp_path) as flow:
         for case in usual_cases(name):
-            desk.put(entry, *(step.body for step in case.steps), persistent=True)
+            queue_fixture.put(entry, *(step.body for step in case.steps), persistent=True)
             sent += len(case.steps)
             for queue, expected in case.expected.queues.items():
-                for wanted, message in zip(expected, desk.get(queue, len(expected)), strict=True):
+                for wanted, message in zip(expected, queue_fixture.get(queue, len(expected)), strict=True):
                     assert message_differences(wanted, Envelope(bytes_of(message)), catalogue) == [], case.name
     assert sent
     assert (flow.statistics.messages, flow.statistics.done) == (sent, sent)
-    assert [queue for queue in QUEUES if desk.rest(queue)] == []
+    assert [queue for queue in QUEUES if queue_fixture.rest(queue)] == []
 
 
 class Supplier:
@@ -83,54 +73,64 @@ class Supplier:
         self._thread.start()
 
     def _answer(self) -> None:
-        desk = Desk(self._url)
-        (request,) = desk.get(self._queue)
+        queue_fixture = QueueFixture(self._url)
+        (request,) = queue_fixture.get(self._queue)
         assert isinstance(request.reply_to, Queue)
         reply = Message(f"<Quote><Price>{self._price}</Price></Quote>", correlation_id=request.message_id)
-        desk.put(request.reply_to.name, reply)
-        desk.close()
+        queue_fixture.put(request.reply_to.name, reply)
+        queue_fixture.close()
 
     def done(self) -> None:
         self._thread.join(PATIENCE)
         assert not self._thread.is_alive()
 
 
-def test_suppliers_are_asked_and_the_best_quote_is_sent_on(url, desk, tmp_path):
+def test_suppliers_are_asked_and_the_best_quote_is_sent_on(url, queue_fixture, tmp_path):
     prices = {"SUPPLIER.NORTH": "49.90", "SUPPLIER.SOUTH": "47.5", "SUPPLIER.WEST": "120"}
     with running("aggregation", url, tmp_path):
         suppliers = [Supplier(url, queue, price) for queue, price in prices.items()]
-        desk.put("QUOTES.WANTED", "<Wanted><Article>chair</Article></Wanted>")
-        assert desk.bodies("QUOTES.BEST") == ['<Best replies="3"><Price>47.5</Price><Supplier>South</Supplier></Best>']
+        queue_fixture.put("QUOTES.WANTED", "<Wanted><Article>chair</Article></Wanted>")
+        assert queue_fixture.bodies("QUOTES.BEST") == [
+            '<Best replies="3"><Price>47.5</Price><Supplier>South</Supplier></Best>'
+        ]
         for supplier in suppliers:
             supplier.done()
 
 
-def test_suppliers_that_are_asked_before_a_restart_are_heard_after_it(url, desk, tmp_path):
+def test_suppliers_that_are_asked_before_a_restart_are_heard_after_it(url, queue_fixture, tmp_path):
     with running("aggregation", url, tmp_path):
-        desk.put("QUOTES.WANTED", "<Wanted/>", persistent=True)
-        requests = [desk.get(f"SUPPLIER.{name}")[0] for name in ("NORTH", "SOUTH", "WEST")]
+        queue_fixture.put("QUOTES.WANTED", "<Wanted/>", persistent=True)
+        requests = [queue_fixture.get(f"SUPPLIER.{name}")[0] for name in ("NORTH", "SOUTH", "WEST")]
     for price, request in enumerate(requests, 1):
-        desk.put("QUOTES.REPLIES", Message(f"<Quote><Price>{price}</Price></Quote>", correlation_id=request.message_id))
+        queue_fixture.put(
+            "QUOTES.REPLIES", Message(f"<Quote><Price>{price}</Price></Quote>", correlation_id=request.message_id)
+        )
     with running("aggregation", url, tmp_path):
-        assert desk.bodies("QUOTES.BEST") == ['<Best replies="3"><Price>1</Price><Supplier>North</Supplier></Best>']
+        assert queue_fixture.bodies("QUOTES.BEST") == [
+            '<Best replies="3"><Price>1</Price><Supplier>North</Supplier></Best>'
+        ]
 
 
-def test_a_reply_that_nobody_asked_for_goes_astray(url, desk, tmp_path):
+def test_a_reply_that_nobody_asked_for_goes_astray(url, queue_fixture, tmp_path):
     with running("aggregation", url, tmp_path):
-        desk.put("QUOTES.REPLIES", Message("<Quote/>", correlation_id=b"\0" * 24))
-        assert desk.bodies("QUOTES.STRAY") == ["<Quote/>"]
+        queue_fixture.put("QUOTES.REPLIES", Message("<Quote/>", correlation_id=b"\0" * 24))
+        assert queue_fixture.bodies("QUOTES.STRAY") == ["<Quote/>"]
 
 
-def test_when_the_time_is_over_the_replies_that_came_have_to_do(url, desk, tmp_path):
+def test_when_the_time_is_over_the_replies_that_came_have_to_do(url, queue_fixture, tmp_path):
     folder = tmp_path / "aggregation"
     folder.mkdir()
     for file in ("flow.yaml", "aggregation.esql"):
         text = (FLOWS / "aggregation" / file).read_text()
         (folder / file).write_text(text.replace("patience: 30 ", "patience: 4 "))
     with running(str(folder), url, tmp_path / "state"):
-        desk.put("QUOTES.WANTED", "<Wanted/>")
-        (request,) = desk.get("SUPPLIER.WEST")
-        desk.put("QUOTES.REPLIES", Message("<Quote><Price>7</Price></Quote>", correlation_id=request.message_id))
-        assert desk.bodies("QUOTES.PARTIAL") == ['<Best replies="1"><Price>7</Price><Supplier>West</Supplier></Best>']
+        queue_fixture.put("QUOTES.WANTED", "<Wanted/>")
+        (request,) = queue_fixture.get("SUPPLIER.WEST")
+        queue_fixture.put(
+            "QUOTES.REPLIES", Message("<Quote><Price>7</Price></Quote>", correlation_id=request.message_id)
+        )
+        assert queue_fixture.bodies("QUOTES.PARTIAL") == [
+            '<Best replies="1"><Price>7</Price><Supplier>West</Supplier></Best>'
+        ]
         for name in ("NORTH", "SOUTH"):
-            desk.get(f"SUPPLIER.{name}")
+            queue_fixture.get(f"SUPPLIER.{name}")

@@ -1,17 +1,16 @@
 """A real server, and flows that run in the test's own process or in one of their own."""
 
 import logging
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
-from flow_hands import CONFIG, PATIENCE, QUEUES, Desk, Running, queues
 from flow_process import FlowProcess, write_flow
 from heliograph.client import connect
 from running import servers
+from running_flows import CONFIG, QUEUES, QueueFixture, Running, queues, running_flow
 
 
 @pytest.fixture(scope="session")
@@ -34,10 +33,10 @@ def url(server):
 
 
 @pytest.fixture
-def desk(url):
-    desk = Desk(url)
-    yield desk
-    desk.close()
+def queue_fixture(url):
+    queue_fixture = QueueFixture(url)
+    yield queue_fixture
+    queue_fixture.close()
 
 
 @pytest.fixture
@@ -52,19 +51,8 @@ def flow(tmp_path, url, monkeypatch):
     ) -> Iterator[Running]:
         name = options.pop("name", "tested")
         folder = write_flow(tmp_path / name, nodes, connections, settings, options.pop("files", {}))
-        running = Running()
-        arguments = (folder, tmp_path / "state", url)
-        thread = threading.Thread(target=running.run, args=arguments, kwargs=options, daemon=True)
-        thread.start()
-        try:
-            assert running.ready.wait(PATIENCE)
-            if check and running.problem is not None:
-                raise running.problem
+        with running_flow(folder, tmp_path / "state", url, check=check, **options) as running:
             yield running
-        finally:
-            running.stop.set()
-            thread.join(PATIENCE)
-            assert not thread.is_alive()
 
     return run
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from flow_hands import CONFIG, Desk, free_port, queues, soon
 from heliograph.flow.engine.database import Databases, DataSources
 from running import servers
+from running_flows import QueueFixture, free_port, soon, stored_config
 
 NODES = """
 in: {type: QueueInput, queue: IN, domain: XML}
@@ -57,35 +57,35 @@ class Stock:
         return [row[0] for row in self.databases.query("stock", "SELECT number FROM notes ORDER BY number", ()).rows]
 
 
-def test_changes_are_committed_with_the_messages(flow, desk, stock):
-    desk.put("IN", *letters(10))
+def test_changes_are_committed_with_the_messages(flow, queue_fixture, stock):
+    queue_fixture.put("IN", *letters(10))
     with flow(NODES, WIRES, stock.settings, files=FILES):
-        assert desk.bodies("OUT", 10) == letters(10)
+        assert queue_fixture.bodies("OUT", 10) == letters(10)
     assert stock.numbers() == list(range(10))
 
 
-def test_changes_of_a_message_that_fails_are_undone_and_those_of_its_neighbours_stay(flow, desk, stock):
-    desk.put("IN", *letters(20))
+def test_changes_of_a_message_that_fails_are_undone_and_those_of_its_neighbours_stay(flow, queue_fixture, stock):
+    queue_fixture.put("IN", *letters(20))
     with flow(NODES, WIRES, stock.settings, files=FILES) as running:
-        desk.get("OUT", 19)
-        assert desk.bodies("SYSTEM.DEAD.LETTER.QUEUE") == ["<n>13</n>"]
+        queue_fixture.get("OUT", 19)
+        assert queue_fixture.bodies("SYSTEM.DEAD.LETTER.QUEUE") == ["<n>13</n>"]
     assert stock.numbers() == [number for number in range(20) if number != 13]
     assert running.statistics.split_batches >= 1
 
 
-def test_changes_that_a_node_commits_stay_when_the_message_fails(flow, desk, stock):
+def test_changes_that_a_node_commits_stay_when_the_message_fails(flow, queue_fixture, stock):
     nodes = NODES.replace("data_source: stock", "data_source: stock, database_transaction: commit")
-    desk.put("IN", "<n>13</n>")
+    queue_fixture.put("IN", "<n>13</n>")
     with flow(nodes, WIRES, stock.settings, files=FILES):
-        desk.get("SYSTEM.DEAD.LETTER.QUEUE")
+        queue_fixture.get("SYSTEM.DEAD.LETTER.QUEUE")
     assert stock.numbers() == [13]
 
 
-def test_a_database_error_fails_the_message(flow, desk, stock):
-    desk.put("IN", "<n>1</n>", "<n>1</n>", "<n>2</n>")
+def test_a_database_error_fails_the_message(flow, queue_fixture, stock):
+    queue_fixture.put("IN", "<n>1</n>", "<n>1</n>", "<n>2</n>")
     with flow(NODES, WIRES, stock.settings, files=FILES):
-        desk.get("OUT", 2)
-        (letter,) = desk.get("SYSTEM.DEAD.LETTER.QUEUE")
+        queue_fixture.get("OUT", 2)
+        (letter,) = queue_fixture.get("SYSTEM.DEAD.LETTER.QUEUE")
     assert "DatabaseException" in letter.annotations["x-opt-dead-letter-exceptions"]
     assert stock.numbers() == [1, 2]
 
@@ -107,14 +107,14 @@ END MODULE;
 STRAIGHT_ON = "in.out -> note\nnote.out -> out"
 
 
-def test_a_flow_that_goes_on_after_an_error_keeps_what_it_did_before(flow, desk, stock):
+def test_a_flow_that_goes_on_after_an_error_keeps_what_it_did_before(flow, queue_fixture, stock):
     nodes = NODES.replace("data_source: stock", "data_source: stock, throw_database_errors: no").replace(
         "check: {type: Filter, esql: note.esql, module: Check}\n", ""
     )
     sent = [f"<n>{2 * number}</n>" for number in range(60)]
-    desk.put("IN", *sent)
+    queue_fixture.put("IN", *sent)
     with flow(nodes, STRAIGHT_ON, stock.settings, files={"note.esql": GOES_ON}):
-        assert desk.bodies("OUT", len(sent)) == sent
+        assert queue_fixture.bodies("OUT", len(sent)) == sent
     assert stock.numbers() == [*range(0, 120, 2), *range(1000, 1120, 2)]
 
 
@@ -134,20 +134,20 @@ def prepared(stock: Stock) -> list[str]:
     return stock.databases.connection("stock").prepared("")
 
 
-def test_coordinated_messages_and_rows_are_committed_together(flow, desk, coordinated):
-    desk.put("IN", *letters(50))
+def test_coordinated_messages_and_rows_are_committed_together(flow, queue_fixture, coordinated):
+    queue_fixture.put("IN", *letters(50))
     with flow(NODES, WIRES, coordinated.settings, files=FILES):
-        desk.get("OUT", 49)
-        desk.get("SYSTEM.DEAD.LETTER.QUEUE")
+        queue_fixture.get("OUT", 49)
+        queue_fixture.get("SYSTEM.DEAD.LETTER.QUEUE")
     assert coordinated.numbers() == [number for number in range(50) if number != 13]
     assert prepared(coordinated) == []
 
 
-def test_a_coordinated_flow_can_be_stopped_and_started(flow, desk, coordinated):
+def test_a_coordinated_flow_can_be_stopped_and_started(flow, queue_fixture, coordinated):
     for turn in range(2):
-        desk.put("IN", f"<n>{turn}</n>")
+        queue_fixture.put("IN", f"<n>{turn}</n>")
         with flow(NODES, WIRES, coordinated.settings, files=FILES):
-            desk.get("OUT")
+            queue_fixture.get("OUT")
     assert coordinated.numbers() == [0, 1]
 
 
@@ -168,16 +168,16 @@ DEATHS = {
 
 @pytest.mark.parametrize(("function", "moment"), DEATHS.values(), ids=list(DEATHS))
 def test_a_flow_that_dies_between_the_phases_does_everything_once(
-    flow, flow_process, url, desk, coordinated, monkeypatch, function, moment
+    flow, flow_process, url, queue_fixture, coordinated, monkeypatch, function, moment
 ):
-    desk.put("IN", *letters(5))
+    queue_fixture.put("IN", *letters(5))
     monkeypatch.setenv("FLOW_DIES", f"{function} {moment}")
     dying = flow_process(url, NODES, WIRES, coordinated.settings, FILES)
     assert dying.process.wait(20) != 0
     with flow(NODES, WIRES, coordinated.settings, files=FILES):
-        assert sorted(desk.bodies("OUT", 5)) == letters(5)
-        desk.put("IN", "<n>99</n>")
-        assert desk.bodies("OUT") == ["<n>99</n>"]
+        assert sorted(queue_fixture.bodies("OUT", 5)) == letters(5)
+        queue_fixture.put("IN", "<n>99</n>")
+        assert queue_fixture.bodies("OUT") == ["<n>99</n>"]
     assert coordinated.numbers() == [0, 1, 2, 3, 4, 99]
     assert prepared(coordinated) == []
 
@@ -187,22 +187,26 @@ def test_a_server_that_is_killed_under_a_coordinated_flow_loses_and_doubles_noth
 ):
     count = 200
     port = free_port()
-    config = CONFIG.format(port=port) + queues() + f'[storage]\ndirectory = "{tmp_path}/data"\n'
+    config = stored_config(port, tmp_path)
     url = f"amqp://127.0.0.1:{port}"
     with servers(tmp_path) as serve:
         server = serve(config)
-        desk = Desk(url)
-        desk.put("IN", *[f"<n>{number + 100}</n>" for number in range(count)])
+        queue_fixture = QueueFixture(url)
+        queue_fixture.put("IN", *[f"<n>{number + 100}</n>" for number in range(count)])
         flow_process(url, NODES, WIRES, coordinated.settings, FILES)
         for part in (1, 2):
             soon(lambda part=part: len(coordinated.numbers()) >= part * count // 4)
             server.kill()
-            desk.close()
+            queue_fixture.close()
             server = serve(config)
-            desk = Desk(url)
-        bodies = desk.bodies("OUT", count)
-        assert (desk.rest("OUT"), desk.rest("IN"), desk.rest("SYSTEM.DEAD.LETTER.QUEUE")) == ([], [], [])
-        desk.close()
+            queue_fixture = QueueFixture(url)
+        bodies = queue_fixture.bodies("OUT", count)
+        assert (
+            queue_fixture.rest("OUT"),
+            queue_fixture.rest("IN"),
+            queue_fixture.rest("SYSTEM.DEAD.LETTER.QUEUE"),
+        ) == ([], [], [])
+        queue_fixture.close()
     expected = [number + 100 for number in range(count)]
     assert sorted(int(body.removeprefix("<n>").removesuffix("</n>")) for body in bodies) == expected
     soon(lambda: not prepared(coordinated))
@@ -210,18 +214,20 @@ def test_a_server_that_is_killed_under_a_coordinated_flow_loses_and_doubles_noth
 
 
 @pytest.mark.parametrize("how", ["plain", "coordinated"])
-def test_messages_wait_for_a_database_that_is_restarted(flow, desk, coordinated, postgresql_server, caplog, how):
+def test_messages_wait_for_a_database_that_is_restarted(
+    flow, queue_fixture, coordinated, postgresql_server, caplog, how
+):
     settings = coordinated.settings if how == "coordinated" else coordinated.settings.replace("coordinated: yes\n", "")
     with flow(NODES, WIRES, settings, files=FILES):
-        desk.put("IN", "<n>1</n>")
-        desk.get("OUT")
+        queue_fixture.put("IN", "<n>1</n>")
+        queue_fixture.get("OUT")
         postgresql_server.stop()
         try:
-            desk.put("IN", "<n>2</n>", "<n>3</n>")
+            queue_fixture.put("IN", "<n>2</n>", "<n>3</n>")
             soon(lambda: "waiting for a database" in caplog.text)
         finally:
             postgresql_server.start()
-        assert desk.bodies("OUT", 2) == ["<n>2</n>", "<n>3</n>"]
+        assert queue_fixture.bodies("OUT", 2) == ["<n>2</n>", "<n>3</n>"]
     coordinated.databases.reconnect("stock")
     assert coordinated.numbers() == [1, 2, 3]
-    assert desk.rest("SYSTEM.DEAD.LETTER.QUEUE") == []
+    assert queue_fixture.rest("SYSTEM.DEAD.LETTER.QUEUE") == []

@@ -56,7 +56,7 @@ def test_delimiters_are_written_as_in_most_languages(text, expected):
     assert delimiter_of(text) == expected
 
 
-def test_files_are_taken_and_put_away(flow, desk, tmp_path):
+def test_files_are_taken_and_put_away(flow, queue_fixture, tmp_path):
     folder = tmp_path / "inbox"
     nodes = f"""
 in: {{type: FileInput, directory: {folder}, pattern: "*.txt", record: line, interval: 0.01}}
@@ -66,12 +66,12 @@ out: {{type: QueueOutput, queue: OUT}}
         (folder / "note.md").write_text("not mine")
         (folder / ".part").write_text("one\ntwo\n")
         (folder / ".part").rename(folder / "a.txt")
-        assert desk.bodies("OUT", 2) == ["one", "two"]
+        assert queue_fixture.bodies("OUT", 2) == ["one", "two"]
         wait_for(folder / "processed/a.txt")
     assert (folder / "note.md").exists()
 
 
-def test_a_file_that_fails_is_put_away_as_failed_with_its_other_records_done(flow, desk, tmp_path):
+def test_a_file_that_fails_is_put_away_as_failed_with_its_other_records_done(flow, queue_fixture, tmp_path):
     folder = tmp_path / "inbox"
     folder.mkdir()
     (folder / "a").write_text("one\nbad\ntwo\n")
@@ -81,42 +81,42 @@ check: {{type: Python, file: check.py}}
 out: {{type: QueueOutput, queue: OUT}}
 """
     with flow(nodes, "in.out -> check\ncheck.out -> out", files={"check.py": CHECK}):
-        assert desk.bodies("OUT", 2) == ["one", "two"]
+        assert queue_fixture.bodies("OUT", 2) == ["one", "two"]
         wait_for(folder / "failed/a")
 
 
-def test_what_was_claimed_before_a_crash_is_taken_again(flow, desk, tmp_path):
+def test_what_was_claimed_before_a_crash_is_taken_again(flow, queue_fixture, tmp_path):
     folder = tmp_path / "inbox"
     claimed = folder / ".claimed.tested.0.0.in"
     claimed.mkdir(parents=True)
     (claimed / "a").write_text("left")
     nodes = f"in: {{type: FileInput, directory: {folder}, interval: 0.01}}\nout: {{type: QueueOutput, queue: OUT}}"
     with flow(nodes, "in.out -> out"):
-        assert desk.bodies("OUT") == ["left"]
+        assert queue_fixture.bodies("OUT") == ["left"]
 
 
-def test_a_flow_writes_files(flow, desk, tmp_path):
+def test_a_flow_writes_files(flow, queue_fixture, tmp_path):
     nodes = f"""
 in: {{type: QueueInput, queue: IN}}
 file: {{type: FileOutput, directory: {tmp_path}/outbox, name: log.txt, mode: append, record: line}}
 out: {{type: QueueOutput, queue: OUT}}
 """
-    desk.put("IN", "one", "two")
+    queue_fixture.put("IN", "one", "two")
     with flow(nodes, "in.out -> file\nfile.out -> out"):
-        desk.get("OUT", 2)
+        queue_fixture.get("OUT", 2)
     assert (tmp_path / "outbox/log.txt").read_text() == "one\ntwo\n"
 
 
-def test_a_file_that_cannot_be_written_is_an_error_of_the_node(flow, desk, tmp_path):
+def test_a_file_that_cannot_be_written_is_an_error_of_the_node(flow, queue_fixture, tmp_path):
     (tmp_path / "blocked").write_text("a file, not a folder")
     nodes = f"""
 in: {{type: QueueInput, queue: IN}}
 file: {{type: FileOutput, directory: {tmp_path}/blocked, name: x}}
 other: {{type: QueueOutput, queue: OTHER}}
 """
-    desk.put("IN", "one")
+    queue_fixture.put("IN", "one")
     with flow(nodes, "in.out -> file\nfile.failure -> other"):
-        assert desk.bodies("OTHER") == ["one"]
+        assert queue_fixture.bodies("OTHER") == ["one"]
 
 
 def test_a_file_is_replaced_as_a_whole(tmp_path):
@@ -132,7 +132,7 @@ def test_a_file_stays_in_its_folder(tmp_path, name):
         write_file(WriteFile(str(tmp_path), name, b"", False, "node"))
 
 
-def test_a_file_that_still_grows_is_left_until_it_stays_as_it_is(flow, desk, tmp_path):
+def test_a_file_that_still_grows_is_left_until_it_stays_as_it_is(flow, queue_fixture, tmp_path):
     folder = tmp_path / "inbox"
     folder.mkdir()
     nodes = f"in: {{type: FileInput, directory: {folder}, interval: 0.3}}\nout: {{type: QueueOutput, queue: OUT}}"
@@ -143,11 +143,11 @@ def test_a_file_that_still_grows_is_left_until_it_stays_as_it_is(flow, desk, tmp
                 file.write(part)
                 file.flush()
                 time.sleep(0.02)
-        assert desk.bodies("OUT") == ["".join(parts)]
+        assert queue_fixture.bodies("OUT") == ["".join(parts)]
         wait_for(folder / "processed/two words.txt")
 
 
-def test_two_runs_of_one_flow_share_a_folder(flow, desk, tmp_path):
+def test_two_runs_of_one_flow_share_a_folder(flow, queue_fixture, tmp_path):
     """The second must not take what the first has claimed for what a crash has left."""
     folder = tmp_path / "inbox"
     nodes = f"in: {{type: FileInput, directory: {folder}, interval: 0.01}}\nout: {{type: QueueOutput, queue: OUT}}"
@@ -155,14 +155,14 @@ def test_two_runs_of_one_flow_share_a_folder(flow, desk, tmp_path):
         (folder / ".claimed.tested.0.0.in/mine").write_text("in hand")
         with flow(nodes, "in.out -> out"):
             (folder / "b").write_text("new")
-            assert desk.bodies("OUT") == ["new"]
-        assert desk.rest("OUT") == []
+            assert queue_fixture.bodies("OUT") == ["new"]
+        assert queue_fixture.rest("OUT") == []
     with flow(nodes, "in.out -> out"):
-        assert desk.bodies("OUT") == ["in hand"]
+        assert queue_fixture.bodies("OUT") == ["in hand"]
 
 
 @pytest.mark.parametrize("kind", ["whole", "line", "delimited"])
-def test_a_record_that_is_too_large_fails_the_file(flow, desk, tmp_path, monkeypatch, caplog, kind):
+def test_a_record_that_is_too_large_fails_the_file(flow, queue_fixture, tmp_path, monkeypatch, caplog, kind):
     monkeypatch.setattr("heliograph.flow.inline.file_input.LARGEST_RECORD", 1 << 20)
     folder = tmp_path / "inbox"
     folder.mkdir()
@@ -174,10 +174,10 @@ out: {{type: QueueOutput, queue: OUT}}
     with flow(nodes, "in.out -> out"):
         wait_for(folder / "failed/a")
     assert "the record at offset 0 has more than 1 MB" in caplog.text
-    assert desk.rest("OUT") == []
+    assert queue_fixture.rest("OUT") == []
 
 
-def test_a_file_that_cannot_be_read_fails(flow, desk, tmp_path, monkeypatch, caplog):
+def test_a_file_that_cannot_be_read_fails(flow, queue_fixture, tmp_path, monkeypatch, caplog):
     folder = tmp_path / "inbox"
     folder.mkdir()
     (folder / "a").write_text("x")

@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from flow_hands import soon
 from heliograph.flow.inline.http_input import Requests
+from running_flows import CHECK_PY, soon
 
 ECHO = """
 in: {type: HttpInput, path: /echo, timeout: 5}
@@ -15,14 +15,7 @@ check: {type: Python, file: check.py}
 reply: {type: HttpReply, content_type: text/plain}
 """
 WIRES = "in.out -> check\ncheck.out -> reply"
-FILES = {
-    "check.py": """
-def process(message):
-    if b"bad" in message.body.bytes():
-        raise ValueError("this one is bad")
-    return message
-"""
-}
+FILES = {"check.py": CHECK_PY}
 SETTINGS = "http: {port: 0}"
 
 
@@ -64,11 +57,11 @@ def test_a_flow_that_fails_answers_500(flow):
     assert b"this one is bad" in body
 
 
-def test_a_flow_that_does_not_answer_in_time_is_504(flow, desk):
+def test_a_flow_that_does_not_answer_in_time_is_504(flow, queue_fixture):
     nodes = "in: {type: HttpInput, path: /slow/*, timeout: 0.2}\nout: {type: QueueOutput, queue: OUT}"
     with flow(nodes, "in.out -> out", SETTINGS) as running:
         assert ask(running.port, "POST", "/slow/request", b"x")[0] == 504
-        assert desk.bodies("OUT") == ["x"]
+        assert queue_fixture.bodies("OUT") == ["x"]
 
 
 def test_bytes_that_are_no_request_are_answered_with_400(flow):

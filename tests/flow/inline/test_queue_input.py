@@ -4,45 +4,45 @@ import json
 
 import pytest
 
-from flow_hands import soon
 from heliograph.client import Message, Queue
 from heliograph.client.management import management
+from running_flows import CHECK_PY, soon
 
 PASS = "in: {type: QueueInput, queue: IN}\nout: {type: QueueOutput, queue: OUT}"
 
 
-def test_messages_go_from_queue_to_queue_in_order(flow, desk):
-    desk.put("IN", *map(str, range(300)))
+def test_messages_go_from_queue_to_queue_in_order(flow, queue_fixture):
+    queue_fixture.put("IN", *map(str, range(300)))
     with flow(PASS, "in.out -> out") as running:
-        assert desk.bodies("OUT", 300) == list(map(str, range(300)))
+        assert queue_fixture.bodies("OUT", 300) == list(map(str, range(300)))
     assert (running.statistics.messages, running.statistics.done, running.statistics.sent) == (300, 300, 300)
-    assert desk.rest("IN") == []
+    assert queue_fixture.rest("IN") == []
 
 
 @pytest.mark.parametrize("transaction", ["yes", "no", "automatic"])
 @pytest.mark.parametrize("persistent", [True, False])
-def test_a_message_is_passed_on_whatever_the_transaction_mode(flow, desk, transaction, persistent):
+def test_a_message_is_passed_on_whatever_the_transaction_mode(flow, queue_fixture, transaction, persistent):
     nodes = PASS.replace("queue: IN}", f"queue: IN, transaction: {transaction}}}")
-    desk.put("IN", "x", persistent=persistent)
+    queue_fixture.put("IN", "x", persistent=persistent)
     with flow(nodes, "in.out -> out"):
-        (message,) = desk.get("OUT")
+        (message,) = queue_fixture.get("OUT")
     assert (message.body, message.persistent) == ("x", persistent)
 
 
-def test_what_is_on_a_message_stays_on_it(flow, desk):
+def test_what_is_on_a_message_stays_on_it(flow, queue_fixture):
     letter = Message(b"\x00\xff", properties={"size": 3}, correlation_id="c-1", reply_to=Queue("REPLIES"))
-    desk.put("IN", letter, priority=7, ttl=1000)
+    queue_fixture.put("IN", letter, priority=7, ttl=1000)
     with flow(PASS, "in.out -> out"):
-        (message,) = desk.get("OUT")
+        (message,) = queue_fixture.get("OUT")
     assert (message.body, message.properties, message.priority) == (b"\x00\xff", {"size": 3}, 7)
     assert (message.correlation_id, message.message_id) == ("c-1", letter.message_id)
     assert (message.reply_to, message.destination) == (Queue("REPLIES"), Queue("OUT"))
     assert message.expiration is not None
 
 
-def test_a_reply_finds_the_one_who_asked(flow, desk):
+def test_a_reply_finds_the_one_who_asked(flow, queue_fixture):
     with flow("in: {type: QueueInput, queue: IN}\nback: {type: QueueReply}", "in.out -> back"):
-        assert desk.session.request("IN", "how much?", 20).body == "how much?"
+        assert queue_fixture.session.request("IN", "how much?", 20).body == "how much?"
 
 
 # What fails
@@ -52,173 +52,166 @@ in: {type: QueueInput, queue: IN}
 check: {type: Python, file: check.py}
 out: {type: QueueOutput, queue: OUT}
 """
-FILES = {
-    "check.py": """
-def process(message):
-    if b"bad" in message.body.bytes():
-        raise ValueError("this one is bad")
-    return message
-"""
-}
+FILES = {"check.py": CHECK_PY}
 
 
-def test_a_message_that_fails_does_not_take_its_neighbours_with_it(flow, desk):
+def test_a_message_that_fails_does_not_take_its_neighbours_with_it(flow, queue_fixture):
     bodies = [f"{number}{' bad' if number % 10 == 7 else ''}" for number in range(50)]
-    desk.put("IN", *bodies)
+    queue_fixture.put("IN", *bodies)
     with flow(CHECK, "in.out -> check\ncheck.out -> out", files=FILES) as running:
-        assert desk.bodies("OUT", 45) == [body for body in bodies if "bad" not in body]
-        assert desk.bodies("SYSTEM.DEAD.LETTER.QUEUE", 5) == [body for body in bodies if "bad" in body]
+        assert queue_fixture.bodies("OUT", 45) == [body for body in bodies if "bad" not in body]
+        assert queue_fixture.bodies("SYSTEM.DEAD.LETTER.QUEUE", 5) == [body for body in bodies if "bad" in body]
     assert (running.statistics.done, running.statistics.dead_letters) == (45, 5)
-    assert desk.rest("IN") == []
+    assert queue_fixture.rest("IN") == []
 
 
 @pytest.mark.parametrize("persistent", [True, False])
-def test_what_was_put_ahead_is_there_once_when_a_message_fails_late_in_a_long_batch(flow, desk, persistent):
+def test_what_was_put_ahead_is_there_once_when_a_message_fails_late_in_a_long_batch(flow, queue_fixture, persistent):
     nodes = CHECK.replace("queue: IN}", "queue: IN, transaction: automatic}")
     bodies = [f"{number}{' bad' if number == 290 else ''}" for number in range(300)]
-    desk.put("IN", *bodies, persistent=persistent)
+    queue_fixture.put("IN", *bodies, persistent=persistent)
     with flow(nodes, "in.out -> check\ncheck.out -> out", files=FILES):
-        assert desk.bodies("OUT", 299) == [body for body in bodies if "bad" not in body]
-    assert desk.rest("OUT") == []
-    assert desk.rest("IN") == []
+        assert queue_fixture.bodies("OUT", 299) == [body for body in bodies if "bad" not in body]
+    assert queue_fixture.rest("OUT") == []
+    assert queue_fixture.rest("IN") == []
 
 
-def test_a_dead_letter_says_why(flow, desk):
-    desk.put("IN", "bad")
+def test_a_dead_letter_says_why(flow, queue_fixture):
+    queue_fixture.put("IN", "bad")
     with flow(CHECK, "in.out -> check\ncheck.out -> out", files=FILES):
-        (message,) = desk.get("SYSTEM.DEAD.LETTER.QUEUE")
+        (message,) = queue_fixture.get("SYSTEM.DEAD.LETTER.QUEUE")
     assert "this one is bad" in message.annotations["x-opt-dead-letter-reason"]
     assert message.annotations["x-opt-dead-letter-queue"] == "IN"
     assert message.annotations["x-opt-dead-letter-count"] == 1
     assert "check.py" in message.annotations["x-opt-dead-letter-exceptions"]
 
 
-def test_a_dead_letter_of_a_flow_can_be_sent_back(flow, desk):
-    desk.put("IN", "bad")
+def test_a_dead_letter_of_a_flow_can_be_sent_back(flow, queue_fixture):
+    queue_fixture.put("IN", "bad")
     with flow(CHECK, "in.out -> check\ncheck.out -> out", files=FILES):
-        soon(lambda: desk.rest("SYSTEM.DEAD.LETTER.QUEUE"))
-    assert management(desk.session, "queue-redrive", name="SYSTEM.DEAD.LETTER.QUEUE")["moved"] == 1
-    assert desk.bodies("IN") == ["bad"]
+        soon(lambda: queue_fixture.rest("SYSTEM.DEAD.LETTER.QUEUE"))
+    assert management(queue_fixture.session, "queue-redrive", name="SYSTEM.DEAD.LETTER.QUEUE")["moved"] == 1
+    assert queue_fixture.bodies("IN") == ["bad"]
 
 
-def test_the_threshold_and_the_backout_queue_are_those_of_the_queue(flow, desk, caplog):
-    desk.put("PATIENT", "first", "bad", "last")
+def test_the_threshold_and_the_backout_queue_are_those_of_the_queue(flow, queue_fixture, caplog):
+    queue_fixture.put("PATIENT", "first", "bad", "last")
     nodes = CHECK.replace("queue: IN", "queue: PATIENT")
     with flow(nodes, "in.out -> check\ncheck.out -> out", files=FILES) as running:
-        assert desk.bodies("OUT", 2) == ["first", "last"]
-        (message,) = desk.get("FAILED")
+        assert queue_fixture.bodies("OUT", 2) == ["first", "last"]
+        (message,) = queue_fixture.get("FAILED")
     assert (message.body, message.annotations["x-opt-dead-letter-count"]) == ("bad", 3)
     assert running.statistics.backed_out == 2
 
 
-def test_a_failure_path_gets_a_message_that_was_backed_out_too_often(flow, desk):
-    desk.put("PATIENT", "bad", "good")
+def test_a_failure_path_gets_a_message_that_was_backed_out_too_often(flow, queue_fixture):
+    queue_fixture.put("PATIENT", "bad", "good")
     nodes = CHECK.replace("queue: IN", "queue: PATIENT") + "failed: {type: QueueOutput, queue: OTHER}"
     with flow(nodes, "in.out -> check\ncheck.out -> out\nin.failure -> failed", files=FILES):
-        assert desk.bodies("OTHER") == ["bad"]
-        assert desk.bodies("OUT") == ["good"]
-    assert desk.rest("FAILED") == []
+        assert queue_fixture.bodies("OTHER") == ["bad"]
+        assert queue_fixture.bodies("OUT") == ["good"]
+    assert queue_fixture.rest("FAILED") == []
 
 
-def test_a_failure_path_that_fails_is_tried_up_to_twice_the_threshold(flow, desk):
-    desk.put("PATIENT", "bad")
+def test_a_failure_path_that_fails_is_tried_up_to_twice_the_threshold(flow, queue_fixture):
+    queue_fixture.put("PATIENT", "bad")
     nodes = CHECK.replace("queue: IN", "queue: PATIENT") + "again: {type: Python, file: check.py}"
     with flow(nodes, "in.out -> check\ncheck.out -> out\nin.failure -> again", files=FILES) as running:
-        (message,) = desk.get("FAILED")
+        (message,) = queue_fixture.get("FAILED")
     assert message.annotations["x-opt-dead-letter-count"] == 6
     assert running.statistics.backed_out == 5
 
 
-def test_a_message_outside_of_units_of_work_is_discarded_when_it_fails(flow, desk, caplog):
+def test_a_message_outside_of_units_of_work_is_discarded_when_it_fails(flow, queue_fixture, caplog):
     nodes = CHECK.replace("queue: IN}", "queue: IN, transaction: automatic}")
-    desk.put("IN", "bad", "good", persistent=False)
+    queue_fixture.put("IN", "bad", "good", persistent=False)
     with flow(nodes, "in.out -> check\ncheck.out -> out", files=FILES) as running:
-        assert desk.bodies("OUT") == ["good"]
+        assert queue_fixture.bodies("OUT") == ["good"]
     assert running.statistics.discarded == 1
     assert "this one is bad" in caplog.text
-    assert desk.rest("SYSTEM.DEAD.LETTER.QUEUE") == []
+    assert queue_fixture.rest("SYSTEM.DEAD.LETTER.QUEUE") == []
 
 
-def test_a_put_that_the_server_refuses_is_an_error_of_the_node(flow, desk):
+def test_a_put_that_the_server_refuses_is_an_error_of_the_node(flow, queue_fixture):
     """The queue SMALL takes three messages."""
     nodes = """
 in: {type: QueueInput, queue: IN}
 small: {type: QueueOutput, queue: SMALL}
 other: {type: QueueOutput, queue: OTHER}
 """
-    desk.put("IN", *"abcde")
+    queue_fixture.put("IN", *"abcde")
     with flow(nodes, "in.out -> small\nsmall.failure -> other"):
-        assert desk.bodies("OTHER", 2) == ["d", "e"]
-        assert desk.bodies("SMALL", 3) == ["a", "b", "c"]
+        assert queue_fixture.bodies("OTHER", 2) == ["d", "e"]
+        assert queue_fixture.bodies("SMALL", 3) == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize("transaction", ["yes", "no"])
-def test_a_put_to_a_queue_that_is_not_there_is_an_error_of_the_node(flow, desk, transaction):
+def test_a_put_to_a_queue_that_is_not_there_is_an_error_of_the_node(flow, queue_fixture, transaction):
     nodes = f"""
 in: {{type: QueueInput, queue: IN, transaction: {transaction}}}
 lost: {{type: QueueOutput, destination: reply}}
 other: {{type: QueueOutput, queue: OTHER}}
 """
-    desk.put("IN", *(Message(body, reply_to=Queue("NOWHERE")) for body in "ab"))
+    queue_fixture.put("IN", *(Message(body, reply_to=Queue("NOWHERE")) for body in "ab"))
     with flow(nodes, "in.out -> lost\nlost.failure -> other"):
-        assert desk.bodies("OTHER", 2) == ["a", "b"]
+        assert queue_fixture.bodies("OTHER", 2) == ["a", "b"]
 
 
-def test_what_does_not_belong_to_the_unit_of_work_is_sent_even_if_it_fails(flow, desk):
+def test_what_does_not_belong_to_the_unit_of_work_is_sent_even_if_it_fails(flow, queue_fixture):
     nodes = CHECK + "audit: {type: QueueOutput, queue: AUDIT, transaction: no}\norder: {type: FlowOrder}"
     wires = "in.out -> order\norder.first -> audit\norder.second -> check\ncheck.out -> out"
-    desk.put("IN", "bad")
+    queue_fixture.put("IN", "bad")
     with flow(nodes, wires, files=FILES):
-        assert desk.bodies("SYSTEM.DEAD.LETTER.QUEUE") == ["bad"]
-    assert desk.rest("AUDIT") == ["bad"]
+        assert queue_fixture.bodies("SYSTEM.DEAD.LETTER.QUEUE") == ["bad"]
+    assert queue_fixture.rest("AUDIT") == ["bad"]
 
 
-def test_something_that_is_no_message_is_put_away(flow, desk):
-    desk.session.producer("IN").send_encoded([b"\x00\x53\x75garbage"]).refused(20)
-    desk.put("IN", "good")
+def test_something_that_is_no_message_is_put_away(flow, queue_fixture):
+    queue_fixture.session.producer("IN").send_encoded([b"\x00\x53\x75garbage"]).refused(20)
+    queue_fixture.put("IN", "good")
     with flow(PASS, "in.out -> out"):
-        assert desk.bodies("OUT") == ["good"]
-        assert desk.bodies("SYSTEM.DEAD.LETTER.QUEUE") == ["\x00Sugarbage"]
+        assert queue_fixture.bodies("OUT") == ["good"]
+        assert queue_fixture.bodies("SYSTEM.DEAD.LETTER.QUEUE") == ["\x00Sugarbage"]
 
 
 # How it is run
 
 
-def test_a_unit_of_work_has_as_many_messages_as_the_flow_says(flow, desk):
-    desk.put("IN", *map(str, range(20)))
+def test_a_unit_of_work_has_as_many_messages_as_the_flow_says(flow, queue_fixture):
+    queue_fixture.put("IN", *map(str, range(20)))
     with flow(PASS, "in.out -> out", "commit_count: 5") as running:
-        desk.get("OUT", 20)
+        queue_fixture.get("OUT", 20)
     assert running.statistics.units >= 4
 
 
-def test_a_unit_of_work_waits_for_more_messages(flow, desk):
+def test_a_unit_of_work_waits_for_more_messages(flow, queue_fixture):
     with flow(PASS, "in.out -> out", "commit_count: 3\ncommit_interval: 20") as running:
-        desk.put("IN", "a")
-        desk.put("IN", "b")
-        assert desk.rest("OUT") == []
-        desk.put("IN", "c")
-        assert desk.bodies("OUT", 3) == ["a", "b", "c"]
+        queue_fixture.put("IN", "a")
+        queue_fixture.put("IN", "b")
+        assert queue_fixture.rest("OUT") == []
+        queue_fixture.put("IN", "c")
+        assert queue_fixture.bodies("OUT", 3) == ["a", "b", "c"]
     assert running.statistics.units == 1
 
 
-def test_several_instances_share_the_work(flow, desk):
-    desk.put("IN", *map(str, range(500)))
+def test_several_instances_share_the_work(flow, queue_fixture):
+    queue_fixture.put("IN", *map(str, range(500)))
     with flow(PASS, "in.out -> out", "additional_instances: 3\ncommit_count: 10"):
-        assert sorted(map(int, desk.bodies("OUT", 500))) == list(range(500))
+        assert sorted(map(int, queue_fixture.bodies("OUT", 500))) == list(range(500))
 
 
 @pytest.mark.parametrize("order", ["by-queue", "by-user"])
-def test_order_is_kept_with_several_instances(flow, desk, order):
-    desk.put("IN", *map(str, range(500)))
+def test_order_is_kept_with_several_instances(flow, queue_fixture, order):
+    queue_fixture.put("IN", *map(str, range(500)))
     nodes = PASS.replace("queue: IN}", f"queue: IN, order: {order}}}")
     with flow(nodes, "in.out -> out", "additional_instances: 3\ncommit_count: 10"):
-        assert desk.bodies("OUT", 500) == list(map(str, range(500)))
+        assert queue_fixture.bodies("OUT", 500) == list(map(str, range(500)))
 
 
-def test_nodes_are_counted_and_timed_if_one_asks(flow, desk):
-    desk.put("IN", "a", "b")
+def test_nodes_are_counted_and_timed_if_one_asks(flow, queue_fixture):
+    queue_fixture.put("IN", "a", "b")
     with flow(PASS, "in.out -> out", measured=True) as running:
-        desk.get("OUT", 2)
+        queue_fixture.get("OUT", 2)
     assert running.statistics.nodes.nodes["out"].messages == 2
     line = json.loads(running.lines[-1])
     assert (line["flow"], line["messages"], line["nodes"]["out"]["messages"]) == ("tested", 2, 2)

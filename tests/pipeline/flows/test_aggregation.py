@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from configurations import BOTH
-from flow_hands import Running, text_of
 from heliograph.client import Message, Topic, connect
 from heliograph.pipeline.flows import Routes, start_flow
 from heliograph.pipeline.flows.aggregation.sets import MARGIN, gathered
 from pipeline.flows.stream_rows import NOON
 from running import servers
+from running_flows import Running, text_of
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "flows" / "aggregation"
 PATIENCE = 8

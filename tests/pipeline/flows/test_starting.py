@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from configurations import BOTH
-from flow_hands import Running, soon
 from flow_process import write_flow
 from heliograph.client import Message, Topic, connect
 from heliograph.errors import Problem
@@ -17,6 +16,7 @@ from heliograph.pipeline.flows import Routes, compare, start_flow
 from heliograph.pipeline.flows.starting import STATE, checkpoint_folder
 from pipeline.flows.stream_rows import NOON
 from running import servers
+from running_flows import Running, soon
 
 CONFIG = f"""{BOTH}
 [[stream]]

@@ -20,26 +20,12 @@ from heliograph.server.config.schema import (
     LogLevel,
     StorageConfig,
 )
+from server.config.checked_files import loaded, mistakes
 
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     return tmp_path / "heliograph.toml"
-
-
-def mistakes(file: Path, text: str) -> list[str]:
-    """What `load` says about this text, without the name of the file that starts each line."""
-    file.write_text(text)
-    with pytest.raises(Problem) as caught:
-        load(file)
-    lines = str(caught.value).splitlines()
-    assert all(line.startswith(f"{file}:") for line in lines)
-    return [line.removeprefix(f"{file}:").strip() for line in lines]
-
-
-def loaded(file: Path, text: str) -> Config:
-    file.write_text(text)
-    return load(file)
 
 
 def test_the_data_folder_is_beside_the_file_and_has_a_name(file: Path) -> None:

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from heliograph.cli.pipeline.options import configured
-from heliograph.errors import Problem
-from heliograph.server.config.loading import Config, load
+from server.config.checked_files import loaded, mistakes
 
 GOOD = """
 [[pipeline]]
@@ -21,17 +20,6 @@ def file(tmp_path: Path) -> Path:
     (tmp_path / "flows" / "orders").mkdir(parents=True)
     (tmp_path / "job.py").touch()
     return tmp_path / "heliograph.toml"
-
-
-def loaded(file: Path, text: str) -> Config:
-    file.write_text(text)
-    return load(file)
-
-
-def mistakes(file: Path, text: str) -> list[str]:
-    with pytest.raises(Problem) as caught:
-        loaded(file, text)
-    return [line.removeprefix(f"{file}: ") for line in str(caught.value).splitlines()]
 
 
 def test_files_are_beside_the_configuration(file: Path) -> None:

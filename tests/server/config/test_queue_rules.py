@@ -6,24 +6,14 @@ import pytest
 
 from heliograph.broker.core.queue_definition import Kind, Order, QueueDefinition
 from heliograph.errors import Problem
-from heliograph.server.config.loading import Config, load, of_queue_manager, restart_needed
+from heliograph.server.config.loading import of_queue_manager, restart_needed
 from heliograph.server.config.schema import ListenerProtocol
+from server.config.checked_files import loaded, mistakes
 
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     return tmp_path / "heliograph.toml"
-
-
-def loaded(file: Path, text: str) -> Config:
-    file.write_text(text)
-    return load(file)
-
-
-def mistakes(file: Path, text: str) -> list[str]:
-    with pytest.raises(Problem) as caught:
-        loaded(file, text)
-    return [line.removeprefix(f"{file}: ") for line in str(caught.value).splitlines()]
 
 
 # -- queues -----------------------------------------------------------------------------------------------------------

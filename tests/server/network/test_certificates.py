@@ -174,23 +174,17 @@ def test_a_reload_applies_who_must_show_a_certificate(authority, listener) -> No
     assert refused(context, client(authority))
 
 
-def test_a_broken_new_certificate_leaves_the_old_one_in_force(authority, listener) -> None:
+@pytest.mark.parametrize(
+    ("broken", "mistake"), [("certificate", "expected a certificate in"), ("key of another", "key values mismatch")]
+)
+def test_a_broken_new_pair_leaves_the_old_one_in_force(authority, listener, broken, mistake) -> None:
     async def scenario() -> None:
         context = tls_context(listener)
-        listener.cert.write_text("nonsense")
-        with pytest.raises(Problem, match="expected a certificate in"):
-            reload(context, listener)
-        async with TlsServer(context) as server, TlsClient(server, client(authority)) as connection:
-            assert connection.server_name == "server"
-
-    asyncio.run(scenario())
-
-
-def test_a_key_of_another_certificate_leaves_the_old_pair_in_force(authority, listener) -> None:
-    async def scenario() -> None:
-        context = tls_context(listener)
-        listener.key.write_bytes(authority.issue("other", "other").key.read_bytes())
-        with pytest.raises(Problem, match="key values mismatch"):
+        if broken == "certificate":
+            listener.cert.write_text("nonsense")
+        else:
+            listener.key.write_bytes(authority.issue("other", "other").key.read_bytes())
+        with pytest.raises(Problem, match=mistake):
             reload(context, listener)
         async with TlsServer(context) as server, TlsClient(server, client(authority)) as connection:
             assert connection.server_name == "server"

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import sys
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from heliograph.server.config.schema import PipelineConfig, StorageConfig
 from heliograph.server.processes import supervision
 from heliograph.server.processes.pipelines import PipelineProcess, Pipelines, running
 from running import PATIENCE
+from server.processes.steps import run, until
 
 RUNNING = 'print(\'{"state": "running"}\', flush=True)'
 # A handler would not do: if the signal comes just before a read, it is called when the read ends; and it may be called
@@ -30,18 +30,6 @@ print('{{"state": "stopped"}}', flush=True)
 
 def process(program: str) -> PipelineProcess:
     return PipelineProcess("clean", lambda _name: [sys.executable, "-c", program])
-
-
-def run(steps: Callable[[], Awaitable[None]]) -> None:
-    async def in_time() -> None:
-        await asyncio.wait_for(steps(), PATIENCE)
-
-    asyncio.run(in_time())
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    while not condition():  # noqa: ASYNC110 - the one watched knows of no event
-        await asyncio.sleep(0.005)
 
 
 def test_its_state_is_what_it_says_itself() -> None:

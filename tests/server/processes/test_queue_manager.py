@@ -1,15 +1,13 @@
 """One queue manager as its supervisor sees it: started again with growing pauses, stopped, killed if it must be."""
 
-import asyncio
 import logging
 import sys
-from collections.abc import Awaitable, Callable
 
 import pytest
 
 from heliograph.server.processes import supervision
 from heliograph.server.processes.queue_managers import QueueManagerProcess, State
-from running import PATIENCE
+from server.processes.steps import run, until
 
 READY = 'print(\'{"addresses": ["amqp://127.0.0.1:9"], "queues": 1, "depth": 2}\', flush=True)'
 UNTIL_TOLD = "import sys; sys.stdin.read()"
@@ -18,18 +16,6 @@ UNTIL_TOLD = "import sys; sys.stdin.read()"
 def running(program: str) -> QueueManagerProcess:
     """A queue manager whose process is this program."""
     return QueueManagerProcess("QM1", lambda _name: [sys.executable, "-c", program])
-
-
-def run(steps: Callable[[], Awaitable[None]]) -> None:
-    async def in_time() -> None:
-        await asyncio.wait_for(steps(), PATIENCE)
-
-    asyncio.run(in_time())
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    while not condition():  # noqa: ASYNC110 - the one watched knows of no event
-        await asyncio.sleep(0.005)
 
 
 @pytest.fixture

@@ -98,7 +98,7 @@ class Fields(Composite):
 
 
 def resolve(value: Any) -> Any:
-    """The composite type that a described list stands for; anything else comes back as it is."""
+    """The composite type that a described list encodes; any other value is returned unchanged."""
     if type(value) is Described and type(value.value) is list:
         try:
             known = _BY_DESCRIPTOR.get(value.descriptor)
@@ -125,7 +125,7 @@ def _number(kind: type, name: str) -> Kind:
 
 
 def _one_of(names: type, wire: type) -> Kind:
-    """A number that stands for a choice."""
+    """An enumeration, as a number on the wire."""
     check = _exactly(wire, names.__name__)
 
     def read(value: Any) -> Any:

@@ -57,7 +57,7 @@ class Durability(IntEnum):
 
 
 class ExpiryPolicy:
-    """When a terminus that nobody is attached to begins to expire."""
+    """When a terminus without links begins to expire."""
 
     LINK_DETACH: Final = "link-detach"
     SESSION_END: Final = "session-end"
@@ -66,7 +66,7 @@ class ExpiryPolicy:
 
 
 class DistributionMode:
-    """Whether a consumer takes messages away or looks at copies."""
+    """Whether messages are removed from the source (move) or copied (copy)."""
 
     MOVE: Final = "move"
     COPY: Final = "copy"
@@ -287,7 +287,7 @@ class Disposition(Fields):
 
 @composite(0x16, "amqp:detach:list")
 class Detach(Fields):
-    """Ends a link; for good when `closed`."""
+    """Ends a link; the terminus, too, when `closed`."""
 
     handle: int = part(UINT)
     closed: bool = part(BOOLEAN, default=False)

@@ -110,7 +110,7 @@ class Connection(ConnectionOutput):
         self._beat = -inf
 
     def receive(self, data: bytes, now: float) -> list[Event]:
-        """Take what came from the network. A peer that breaks the standard is closed (`Closed`); nothing is raised."""
+        """Take received bytes. A peer that breaks the standard is closed (`Closed`); nothing is raised."""
         self._heard = now
         events: list[Event] = []
         if self._over:
@@ -188,7 +188,7 @@ class Connection(ConnectionOutput):
     def close(self, error: Error | None = None) -> None:
         """Close the connection; `Closed` comes with the peer's answer. Before our open, this refuses the peer's.
 
-        Before the handshake is over there is nobody to tell: nothing is sent, and nothing will come.
+        Before the end of the handshake nothing is sent, and no event follows.
         """
         if self.gone:
             return
@@ -198,7 +198,7 @@ class Connection(ConnectionOutput):
         self._leave_sessions()
 
     def abandon(self) -> None:
-        """The network connection is gone: what came only in part, or waits to go out, need not be kept."""
+        """The network connection is lost: partial input and unsent output are dropped."""
         self._over = True
         self.gone = True
         self.rest = Pieces()
@@ -350,7 +350,7 @@ class Connection(ConnectionOutput):
             self._learn(channel, frame, data[at : min(end, at + LONGEST_HEAD)])
 
     def _learn(self, channel: int, frame: Any, data: bytes) -> None:
-        """Remember how this frame looks, for the next of its kind."""
+        """Remember the shape of this frame, for the next one like it."""
         session = self._remote_channels.get(channel)
         shape: Shape | None = None
         if session is not None and type(frame) is Transfer:

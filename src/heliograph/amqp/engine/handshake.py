@@ -53,7 +53,7 @@ class Handshake:
 
     @property
     def secured(self) -> bool:
-        """SASL is behind us, or there is none."""
+        """SASL has succeeded, or is not used."""
         return self.stage in {Stage.HEADER, Stage.DONE}
 
     def start(self) -> None:
@@ -75,7 +75,7 @@ class Handshake:
             at = end
 
     def answer(self, code: SaslCode, detail: str) -> bool:
-        """Server: what the owner says about the client. True when the client is to be told in a close frame instead."""
+        """Server: the owner's decision about the client. True if a refusal has to be sent as a close frame instead."""
         self.stage = Stage.DONE if self._bare else Stage.HEADER
         if self._bare:
             self._write(AMQP_HEADER)

@@ -262,7 +262,7 @@ class Link(ABC):
 
     @abstractmethod
     def _null_terminus(self) -> None:
-        """Take away the terminus on our side, which is how a refusal looks."""
+        """Set the terminus on our side to null: the standard's form of a refusal."""
 
     def on_attach(self, attach: Attach, events: EventSink[LinkEvent]) -> None:
         """The peer's attach: the first, or the answer to ours."""
@@ -297,7 +297,7 @@ class Link(ABC):
         self._tell(Detached(self, False, error), events)
 
     def _tell(self, detached: Detached, events: EventSink[LinkEvent]) -> None:
-        """Detach on the engine's own account; the peer's answer is no news then."""
+        """Detach without a request of the owner, and report it now; the peer's answer is not reported."""
         self.told = True
         events.append(detached)
         self.detach(closed=detached.closed, error=detached.error)

@@ -1,4 +1,4 @@
-"""What one side of a connection says of itself."""
+"""Options of one side of a connection."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -8,7 +8,7 @@ ANONYMOUS, PLAIN, EXTERNAL = "ANONYMOUS", "PLAIN", "EXTERNAL"
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """Client: how to say who we are. The mechanism is `ANONYMOUS`, `PLAIN` or `EXTERNAL`."""
+    """Client: how to authenticate. The mechanism is `ANONYMOUS`, `PLAIN` or `EXTERNAL`."""
 
     mechanism: str
     user: str = ""

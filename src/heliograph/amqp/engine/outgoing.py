@@ -189,7 +189,7 @@ class OutgoingTransfers(Generic[S]):
                 waiting.popleft()
 
     def forget(self, link: S) -> None:
-        """The link is gone: what waits is not sent any more."""
+        """The link is detached: drop its messages that wait."""
         if link.pending:
             self._waiting = deque(run for run in self._waiting if run.link is not link)
             link.pending = 0

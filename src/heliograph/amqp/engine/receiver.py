@@ -33,7 +33,7 @@ _MOST_DISCARDED: Final = 65536  # frames for a link that we have detached; more 
 
 
 class Delivery(NamedTuple):
-    """One message that came. `number` is what `settle` is called with; it grows by one and never wraps."""
+    """A received message. `number` is what `settle` is called with; it grows by one and never wraps."""
 
     number: int
     tag: bytes
@@ -126,7 +126,7 @@ class Receiver(Link):
             self.session.dispositions.gather(RECEIVER, first, last, settled, state)
 
     def begun(self, first: int, last: int) -> None:
-        """Tell the peer that the application has these now; no outcome yet."""
+        """Report that the application has received these; there is no outcome yet."""
         if not self.gone:
             self.session.dispositions.gather(RECEIVER, first, last, False, _BEGUN)
 
@@ -189,7 +189,7 @@ class Receiver(Link):
             self.fail(conditions.RESOURCE_LIMIT_EXCEEDED, text, events)
 
     def drop_unfinished(self) -> None:
-        """Nothing more comes of the delivery that was begun, if there is one."""
+        """Forget the unfinished delivery, if there is one."""
         if self.unfinished is not None:
             self.session.connection.unfinished -= self.unfinished.size
             self.unfinished = None

@@ -55,13 +55,13 @@ class Sender(Link):
         return self.session.outgoing.send(self, payloads, settled, state, message_format)
 
     def offer(self, available: int) -> None:
-        """Tell the receiver how many messages are waiting for credit."""
+        """Report how many messages wait for credit."""
         if not self.gone:
             self.available = available
             self.session.write_flow(self)
 
     def drained(self) -> None:
-        """There is nothing more to send: use up the credit and tell the peer."""
+        """Answer a drain: use up the remaining credit, and report that with a flow."""
         if self.gone:
             return
         if self.pending:
@@ -81,7 +81,7 @@ class Sender(Link):
             session.dispositions.gather(SENDER, run.first, run.last, True, state)
 
     def on_sent(self, count: int) -> None:
-        """Deliveries have left for good."""
+        """`count` deliveries have been written completely."""
         self.pending -= count
         if self._drain_when_sent and not self.pending:
             self.drained()

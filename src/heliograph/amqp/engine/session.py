@@ -173,7 +173,7 @@ class Session:
         self.write(Begin(answer_to, 0, WINDOW, _OUTGOING_WINDOW, handle_max, properties=properties))
 
     def write_flow(self, link: Link | None = None, *, echo: bool = False) -> None:
-        """Tell the peer our windows and, for a link, its credit."""
+        """Send our windows and, for a link, its credit."""
         self.incoming_window = WINDOW
         outgoing = self.outgoing.next_transfer
         if link is not None and self.remote is not None and (link.remote is not None or link.role == SENDER):
@@ -229,7 +229,7 @@ class Session:
         self.end(error)
 
     def forget(self, link: Link) -> None:
-        """A link is gone, and what it had unsettled or waiting."""
+        """Remove a link with its unsettled and waiting deliveries."""
         self._names.pop((link.name, link.role), None)
         if link in self.links:
             self.links.remove(link)
@@ -325,7 +325,7 @@ class Session:
         return link if isinstance(link, Receiver) else None
 
     def took(self, frames: int) -> None:
-        """Transfers have come: the window gets smaller, and is opened again in good time."""
+        """Count received transfers against the window; it is opened again when half of it is used."""
         self.next_incoming = (self.next_incoming + frames) & MAX_UINT
         self.incoming_window -= frames
         if self.incoming_window < _HALF:
@@ -346,7 +346,7 @@ class Session:
     def on_disposition(
         self, role: bool, first: int, last: int, settled: bool, state: DeliveryState | None, events: EventSink[Settled]
     ) -> None:
-        """What the peer says about deliveries: those we sent, or those it sent."""
+        """The peer's disposition for deliveries: those we sent, or those it sent."""
         unsettled: Unsettled[Sender] | Unsettled[Receiver]
         if role == RECEIVER:
             unsettled, newest = self.outgoing_unsettled, self.outgoing.next_delivery

@@ -134,7 +134,7 @@ class Unsettled(Generic[L]):
         return [each for low, high in ids for each in self.take(low, high)]
 
     def forget(self, link: L) -> None:
-        """The link is gone, and what it had unsettled."""
+        """Remove all deliveries of a link."""
         if self._ranges:
             self._ranges = [each for each in self._ranges if each.link is not link]
 

@@ -65,7 +65,7 @@ class Read(NamedTuple):
 
 
 def front(payload: bytes) -> Front:
-    """The front alone, which is the same for most messages of a sender."""
+    """Only the front, which is the same for most messages of a sender."""
     at = message_reading.front_length(payload)
     if payload[at : at + 2] == b"\x00\x53" and payload[at + 2] > MESSAGE_ANNOTATIONS:
         return Front(*message_reading.read_front(payload[:at]))

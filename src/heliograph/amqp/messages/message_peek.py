@@ -230,7 +230,7 @@ def _delays(payload: bytes, at: int) -> tuple[int, int]:
 
 
 def _wait(annotations: dict[Any, Any], name: str) -> int:
-    """Milliseconds that an annotation tells of; 0 for what is no number or in the past, which delays nothing."""
+    """The value of an annotation in milliseconds; 0 if it is no positive number, which delays nothing."""
     value = annotations.get(name)
     if not isinstance(value, int) or value <= 0:
         return 0

@@ -28,7 +28,7 @@ from heliograph.amqp.messages.sections import (
 )
 
 UNREADABLE = (IndexError, ValueError, struct.error)
-"""What is raised for bytes that make no sense."""
+"""Exceptions raised for bytes that are not valid AMQP."""
 
 _FIXED = {
     code: (Struct(form).unpack_from, 1 + Struct(form).size)
@@ -75,7 +75,7 @@ MOST_ENTRIES = 1000
 """Application properties, and message annotations, that a message may have. Reading more would take long, and whoever
 has a selector reads them again and again."""
 ENTRY_CHECK_FROM = 3 * MOST_ENTRIES
-"""A message of so many bytes has no more of them than it may have: the shortest takes three."""
+"""Shorter messages cannot exceed `MOST_ENTRIES`, since an entry takes three bytes at least."""
 _READ_MOST = MOST_ENTRIES + 100
 """What is read of them: dead letters have got some more."""
 BODY_SECTION = DATA
@@ -90,7 +90,7 @@ _NAMES = {name.encode(): code for name, code in SECTION_NAMES.items() if code < 
 def find_section(payload: bytes, wanted: int) -> tuple[int, int, int]:
     """The first section with this code, or with a higher one: where it begins, where its value begins, and its code.
 
-    At the end of the message, or where it makes no sense any more, the code is 0.
+    At the end of the message, or where it is not valid, the code is 0.
     """
     at, size = 0, len(payload)
     for _ in range(_BEFORE_BODY + 1):
@@ -205,9 +205,9 @@ def _section_map(payload: bytes, wanted: int) -> dict[str, Any]:
 
 
 def too_many_entries(payload: bytes) -> str | None:
-    """What to tell the sender of a message that has more properties or annotations than a message may have.
+    """The reason to refuse a message with too many properties or annotations; None if it has not.
 
-    This takes the sender's word for their number. Where it is wrong, the section cannot be read.
+    It relies on the number that the map declares. If that is wrong, the section cannot be read.
     """
     try:
         if payload.startswith(_SHORT_HEADER) and payload.startswith(_BODIES, 5 + payload[4]):

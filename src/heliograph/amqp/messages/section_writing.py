@@ -135,7 +135,7 @@ def properties_section(fields: list[bytes]) -> bytes:
 
 
 def start_of_body(size: int, text: bool) -> bytes:
-    """What comes before a body of so many bytes, which is a text or data."""
+    """The bytes before a body of `size` bytes: a text or data."""
     if size < 256:
         return _SHORT_TEXTS[size] if text else _SHORT_DATA[size]
     return (VALUE_START + b"\xb1" if text else DATA_START + b"\xb0") + size.to_bytes(4, "big")

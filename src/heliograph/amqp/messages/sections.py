@@ -57,7 +57,7 @@ FOOTER_START: Final = section_start(FOOTER)
 
 @composite(HEADER, HEADER_NAME)
 class Header(Fields):
-    """What may change on the way."""
+    """Delivery details, which intermediaries may change."""
 
     durable: bool = part(BOOLEAN, default=False)
     priority: int = part(UBYTE, default=DEFAULT_PRIORITY)
@@ -68,7 +68,7 @@ class Header(Fields):
 
 @composite(PROPERTIES, PROPERTIES_NAME)
 class Properties(Fields):
-    """What the sender says of its message, for good."""
+    """Set by the sender, and never changed on the way."""
 
     message_id: Any = part(ANYTHING, default=None)
     user_id: bytes | None = part(BINARY, default=None)

@@ -10,7 +10,7 @@ from heliograph.amqp.messages.sections import APPLICATION_PROPERTIES_START, PROP
 
 
 class MessageTemplate:
-    """What is the same for all. Its methods make the bytes of messages, for `Producer.send_encoded`."""
+    """The common part of messages. Its methods make their bytes, for `Producer.send_encoded`."""
 
     __slots__ = ("_count", "_heads", "_opening", "_rest", "_tails", "to")
 
@@ -80,12 +80,12 @@ class MessageTemplate:
         return filled
 
     def _head_of_run(self, prefix: bytes, digits: int) -> bytes:
-        """What comes before the number of a message whose id is the prefix and a number of so many digits."""
+        """The bytes before the number in an id that is `prefix` and a number of `digits` digits."""
         field = section_writing.text_field(b"%b%b" % (prefix, bytes(digits)))
         return self._head(len(field)) + field[: len(field) - digits]
 
     def _head(self, length: int) -> bytes:
-        """What comes before an id of so many bytes, its own type and length included."""
+        """The bytes before an id whose encoding has `length` bytes."""
         head = self._heads.get(length)
         if head is None:
             size = 1 + length + len(self._rest)

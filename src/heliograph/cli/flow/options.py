@@ -81,14 +81,12 @@ def add_flow(parser: argparse.ArgumentParser) -> None:
 def add_parameters(parser: argparse.ArgumentParser) -> None:
     """The environment and parameters."""
     parser.add_argument("--env", metavar="ENV", help="take the parameters of parameters/ENV.yaml")
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        type=parameter,
-        metavar="NAME=VALUE",
-        help="the value of a parameter, before all others; can be repeated",
-    )
+    add_set(parser, "the value of a parameter, before all others; can be repeated")
+
+
+def add_set(parser: argparse.ArgumentParser, text: str) -> None:
+    """The option that gives a parameter a value."""
+    parser.add_argument("--set", action="append", default=[], type=parameter, metavar="NAME=VALUE", help=text)
 
 
 def load(args: argparse.Namespace) -> FlowDefinition:

@@ -13,7 +13,7 @@ from heliograph.cli.lab.progress import Console, Progress
 from heliograph.cli.shared.output import table
 from heliograph.cli.shared.signals import ended_in_order
 from heliograph.errors import InvalidInput, Problem
-from heliograph.lab import BrokerGone, raise_file_limit, rounded
+from heliograph.lab import raise_file_limit, rounded
 from heliograph.lab.load import Histogram
 from heliograph.lab.raw import new_run_id
 from heliograph.lab.scenarios import Scenario, all_scenarios, load_scenario
@@ -163,7 +163,7 @@ def _run_scenario(
         progress.begin(f"{place}{trial.title}{turn}")
         try:
             result = runner.run(trial)
-        except (Problem, BrokerGone, psutil.Error) as problem:
+        except (Problem, psutil.Error) as problem:
             tally.failed.append(f"{trial.title}: {problem}")
             progress.tell(f"{place}{trial.title}{turn}: {problem}")
             continue

@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 from heliograph.cli.mqtt.client import Client, SavedSession
 from heliograph.cli.mqtt.connection import Address
 from heliograph.common.network_errors import certificate_file_error
-from heliograph.errors import InvalidInput, StorageError
+from heliograph.errors import InvalidInput, Problem, StorageError
 from heliograph.mqtt import (
     Connect,
     Disconnect,
@@ -171,22 +171,32 @@ def session(args: argparse.Namespace, program: str) -> Session:
     )
 
 
-def checked_topic(topic: str) -> str:
-    """This topic name, or Problem when nothing can be published to it."""
+def unless_quiet(args: argparse.Namespace, run: Callable[[argparse.Namespace], int]) -> int:
+    """Run a command; with --quiet, a Problem is an exit status and nothing else."""
     try:
-        check_topic_name(topic)
-    except ProtocolError as error:
-        raise InvalidInput(str(error)) from None
-    return topic
+        return run(args)
+    except Problem:
+        if args.quiet:
+            return 1
+        raise
+
+
+def checked_topic(topic: str) -> str:
+    """This topic name; InvalidInput if nothing can be published to it."""
+    return _checked(topic, check_topic_name)
 
 
 def checked_filter(topic_filter: str) -> str:
-    """This topic filter, or Problem when it is none."""
+    """This topic filter; InvalidInput if it is none."""
+    return _checked(topic_filter, check_topic_filter)
+
+
+def _checked(text: str, check: Callable[[str], None]) -> str:
     try:
-        check_topic_filter(topic_filter)
+        check(text)
     except ProtocolError as error:
         raise InvalidInput(str(error)) from None
-    return topic_filter
+    return text
 
 
 def _silent(_text: str) -> None:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from heliograph.cli.mqtt.client import Client
-from heliograph.cli.mqtt.options import add_connection_arguments, checked_topic, session
-from heliograph.errors import InvalidInput, Problem, StorageError
+from heliograph.cli.mqtt.options import add_connection_arguments, checked_topic, session, unless_quiet
+from heliograph.errors import InvalidInput, StorageError
 
 _STDIN = 0
 
@@ -31,12 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Publish; 0 when the server has taken everything."""
-    try:
-        return _run(args)
-    except Problem:
-        if args.quiet:
-            return 1
-        raise
+    return unless_quiet(args, _run)
 
 
 def _run(args: argparse.Namespace) -> int:

@@ -14,9 +14,9 @@ from typing import TextIO
 from heliograph.cli.errors import ConnectionFailed
 from heliograph.cli.mqtt.client import Client, SavedSession
 from heliograph.cli.mqtt.message_format import HELP, Formatter, compile_format
-from heliograph.cli.mqtt.options import Session, add_connection_arguments, checked_filter, session
+from heliograph.cli.mqtt.options import Session, add_connection_arguments, checked_filter, session, unless_quiet
 from heliograph.common.terminal import steer, visible_bytes
-from heliograph.errors import InvalidInput, Problem
+from heliograph.errors import InvalidInput
 from heliograph.mqtt import Properties, Publish, Subscription, topic_matches
 
 # The exit status of mosquitto_sub for the same thing, which scripts look for.
@@ -50,12 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print messages until a limit is reached or the user stops it."""
-    try:
-        return _run(args)
-    except Problem:
-        if args.quiet:
-            return 1
-        raise
+    return unless_quiet(args, _run)
 
 
 def _terminate(_number: int, _frame: FrameType | None) -> None:

@@ -12,7 +12,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from heliograph.cli.commands import Action
-from heliograph.cli.flow.options import parameter
+from heliograph.cli.flow.options import add_set
 from heliograph.cli.pipeline.options import (
     add_server,
     add_spark,
@@ -94,14 +94,7 @@ def _run_arguments(parser: argparse.ArgumentParser) -> None:
     add_server(parser)
     for key in ("user", "password", "env"):
         add_option(parser, _ATTRIBUTES[key])
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        type=parameter,
-        metavar="NAME=VALUE",
-        help="a parameter of the flow or the job; repeatable",
-    )
+    add_set(parser, "a parameter of the flow or the job; repeatable")
     add_option(parser, _ATTRIBUTES["input"], "NODE")
     add_option(parser, _ATTRIBUTES["from"], "WHERE")
     parser.add_argument("--to", dest="end", default="", metavar="WHERE", help="end there: a run over a range")

@@ -26,7 +26,6 @@ from typing import TypeVar
 from heliograph import __version__
 from heliograph.amqp import (
     ANONYMOUS,
-    CONNECTION_REDIRECT,
     EXTERNAL,
     PLAIN,
     Attached,
@@ -50,6 +49,7 @@ from heliograph.amqp import (
     Target,
     Transfers,
     ULong,
+    conditions,
 )
 from heliograph.client.core.failover import Redirected, connect_to_any
 from heliograph.client.core.link_end import LinkEnd
@@ -147,7 +147,7 @@ class ConnectionCore(Wire):
             self._dialing.resolve(None)
 
     def disconnected(self, reason: str) -> None:
-        """The network connection is gone, or did not come about."""
+        """The network connection is lost, or could not be made."""
         problem = ConnectionLost(f"{self.server}: {reason}")
         if self._dialing is not None:
             self._dialing.fail(problem)
@@ -155,13 +155,13 @@ class ConnectionCore(Wire):
             self._lost(problem)
 
     def received(self, data: bytes) -> None:
-        """Bytes came."""
+        """Take received bytes."""
         if self.engine is not None:
             self._handle(self.engine.receive(data, self.driver.now()))
             self.driver.wake()
 
     def flush(self) -> list[Piece]:
-        """Move what waits, and hand over what is to be written."""
+        """Move what waits on links, and return the bytes to be written."""
         self.pump()
         engine = self.engine
         if engine is None:
@@ -263,7 +263,7 @@ class ConnectionCore(Wire):
     # For connecting.
 
     async def try_server(self, server: Server) -> None:
-        """Connect to one server and see that it lets us in."""
+        """Connect to one server, authenticate, and restore the sessions."""
         self.server = server
         self._dialing = Pending()
         late = NoAnswer(f"{server} did not answer in {self.settings.timeout:g} seconds")
@@ -369,13 +369,13 @@ class ConnectionCore(Wire):
             self._closing.resolve(None)
             return
         problem = problem_from(error, str(self.server), ConnectionLost)
-        if error is not None and error.condition == CONNECTION_REDIRECT:
+        if error is not None and error.condition == conditions.CONNECTION_REDIRECT:
             other = self.servers.redirected(error.info)
             problem = problem if other is None else Redirected(str(problem), other)
         self._lost(problem)
 
     def _lost(self, problem: MessagingProblem) -> None:
-        """The connection to this server is gone, whoever ended it."""
+        """The connection to this server is lost, whichever side ended it."""
         if self.engine is None:
             return
         self.driver.hang_up()
@@ -418,7 +418,7 @@ class ConnectionCore(Wire):
         self.driver.wake()
 
     def _finish(self, problem: MessagingProblem) -> None:
-        """It is over for good."""
+        """End the connection: nothing is tried again."""
         if self.problem is not None:
             return
         self.problem = problem

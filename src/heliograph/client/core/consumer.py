@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine, Iterable
 from contextlib import suppress
 from typing import Any, Protocol
 
-from heliograph.amqp import INVALID_FIELD, Delivery, Error, Receiver, Released, Target
+from heliograph.amqp import Delivery, Error, Receiver, Released, Target, conditions
 from heliograph.client.core.inbox import FAILED, USELESS_HERE, Inbox, settle, take_all
 from heliograph.client.core.link_end import LinkEnd, LinkOwner
 from heliograph.client.core.message_encoding import decode_incoming
@@ -50,7 +50,7 @@ class ReceiverEnd(LinkEnd[Receiver]):
         self.prefetch = prefetch
         self.inbox = Inbox(None)
         self.on_ready: Callable[[], None] | None = None
-        """Called whenever messages came; for a listener."""
+        """Called whenever messages have arrived; for a listener."""
         self._paused = False
         self._waiters: list[Pending[None]] = []
         self._draining: Pending[None] | None = None
@@ -71,7 +71,7 @@ class ReceiverEnd(LinkEnd[Receiver]):
         return message
 
     def next_run(self, most: int) -> list[bytes]:
-        """The same for as many messages as are here, and not more than `most`, as bytes that nobody has looked at."""
+        """The same for all messages that are here, `most` at most, as bytes that have not been read."""
         inbox = self.inbox
         popleft = inbox.ready.popleft
         deliveries: list[Delivery] = []
@@ -82,7 +82,7 @@ class ReceiverEnd(LinkEnd[Receiver]):
         return [delivery.payload for delivery in deliveries]
 
     def next_for_listener(self) -> tuple[Message, Callable[[bool], None]] | None:
-        """The same, with what is to be called when the listener is through: True if it went well."""
+        """The same, with a function to be called when the listener has returned: True if it did not raise."""
         inbox = self.inbox
         found = self._pop(inbox)
         if found is None:
@@ -124,7 +124,7 @@ class ReceiverEnd(LinkEnd[Receiver]):
         decode_incoming(payload, message, self.connection.name_of)
 
     def acknowledge(self, token: tuple[Inbox, Delivery]) -> None:
-        """A message's own wish to be acknowledged; any thread."""
+        """Acknowledge one message; any thread."""
         self.connection.driver.submit(lambda: self.session.acknowledge(*token))
 
     # For the core.
@@ -152,7 +152,9 @@ class ReceiverEnd(LinkEnd[Receiver]):
 
     def refusal(self, error: Error | None) -> MessagingProblem:
         # Only the filter of a consumer is written by people, so that is the field that is wrong.
-        wrong_selector = error is not None and error.condition == INVALID_FIELD and self.subscription.selector
+        wrong_selector = (
+            error is not None and error.condition == conditions.INVALID_FIELD and self.subscription.selector
+        )
         return problem_from(error, self.what, InvalidSelector if wrong_selector else MessagingProblem)
 
     def _unmet(self, link: Receiver) -> MessagingProblem | None:

@@ -1,4 +1,4 @@
-"""Finding a server that lets us in: round the list, following redirections, with longer and longer pauses."""
+"""Failover: try the servers in turn, follow redirections, and pause longer after each round."""
 
 import random
 from typing import Final, Protocol
@@ -35,7 +35,7 @@ class Connecting(Protocol):
 
 
 async def connect_to_any(connection: Connecting, *, patient: bool, begin_with: Server | None = None) -> None:
-    """Connect to one of the servers. Patient: until one lets us in, or all say that they never will."""
+    """Connect to one of the servers. If `patient`, try until one accepts us or all refuse our credentials."""
     # Not all clients of a server that went down come back at the same moment.
     backoff = Backoff(FIRST_PAUSE, LONGEST_PAUSE, lambda: random.uniform(0.5, 1.0))  # noqa: S311 - nothing secret
     while True:

@@ -1,4 +1,4 @@
-"""What a link has brought and what became of it: the part of a consumer that two threads share."""
+"""Deliveries of a link that are not settled yet: the part of a consumer that two threads share."""
 
 from collections import deque
 
@@ -30,7 +30,7 @@ class Inbox:
 
 
 def settle(inbox: Inbox, deliveries: list[Delivery], state: DeliveryState) -> None:
-    """Tell the peer what became of deliveries, in as few ranges as there are."""
+    """Settle deliveries, in as few ranges as possible."""
     link = inbox.link
     if link is None or not deliveries or deliveries[0].settled:
         return
@@ -44,7 +44,7 @@ def settle(inbox: Inbox, deliveries: list[Delivery], state: DeliveryState) -> No
 
 
 def begun(inbox: Inbox, deliveries: list[Delivery]) -> None:
-    """Tell the peer that the application has these: they have failed if it dies now, and those behind them have not."""
+    """Report that the application has received these. If it crashes now, these have failed, and later ones not."""
     if inbox.link is not None:
         inbox.link.begun(deliveries[0].number, deliveries[-1].number)
 

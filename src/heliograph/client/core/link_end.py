@@ -57,7 +57,7 @@ class LinkEnd(Generic[L]):
         self._forget_link()
 
     def ended(self, problem: MessagingProblem) -> None:
-        """The link is gone for good, and not because we closed it."""
+        """The peer or an error has closed the link."""
 
     def released(self) -> None:
         """It is closed, for whatever reason: names that it had may be used again."""
@@ -69,7 +69,7 @@ class LinkEnd(Generic[L]):
         """The peer gave credit, or used up ours."""
 
     def transfers(self, deliveries: list[Delivery]) -> None:
-        """Messages came."""
+        """Take received messages."""
 
     def settled(self, first: int, last: int, state: object, settled: bool) -> None:
         """The peer says what became of deliveries."""
@@ -137,7 +137,7 @@ class LinkEnd(Generic[L]):
             self.end(problem_from(error, self.what))
 
     def end(self, problem: MessagingProblem) -> None:
-        """It is gone for good: everybody who waits hears why."""
+        """Close the link because of a problem, which is raised to all who wait."""
         if self._detaching is not None:
             self._detaching.resolve(None)
         if self._attaching is not None:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from struct import error as struct_error
 from typing import Any
 
-from heliograph.amqp import ProtocolError, Timestamp, encode
+from heliograph.amqp import EncodeError, ProtocolError, Timestamp, encode
 from heliograph.amqp.messages import (
     APPLICATION_PROPERTIES_START,
     DELIVERY_TIME,
@@ -23,7 +23,6 @@ from heliograph.amqp.messages.jms_kinds import BYTES
 from heliograph.client.destination import KINDS, Destination, Queue, destination_of
 from heliograph.client.errors import MessageFormat
 from heliograph.client.message import Message
-from heliograph.errors import Problem
 from heliograph.mapping import BYTES_CONTENT_TYPE, kind_and_body_of, value_of_body
 
 AddressOf = Callable[[Destination], str]
@@ -46,7 +45,7 @@ def encode_outgoing(
     try:
         header = header_section(persistent, priority, None if ttl is None else max(1, round(ttl * 1000)))
         return _encode(message, to, reply_to, header)
-    except (Problem, TypeError, ValueError, OverflowError, AttributeError, struct_error) as error:
+    except (EncodeError, TypeError, ValueError, OverflowError, AttributeError, struct_error) as error:
         raise MessageFormat(f"this message cannot be sent: {error}") from error
 
 

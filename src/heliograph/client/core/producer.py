@@ -121,7 +121,7 @@ def _refusal(state: Any, what: str) -> MessagingProblem:
         case Rejected(error=error):
             return problem_from(error, f"{what}: the server rejected a message", MessageRefused)
         case Released():
-            return MessageRefused(f"{what}: the server did not take a message; nobody receives there, perhaps")
+            return MessageRefused(f"{what}: the server released a message; the destination may have no consumers")
         case Modified():
             return MessageRefused(f"{what}: the server gave a message back")
         case _:
@@ -247,7 +247,7 @@ class ProducerCore:
         return run
 
     def _may_submit(self, sendings: Sequence[AnySending]) -> bool:
-        """Whether messages can be sent at all; if not, they are told."""
+        """Whether messages can be sent at all; if not, their outcome is set."""
         problem = self._closed_by()
         if problem is not None:
             for sending in sendings:

@@ -1,4 +1,4 @@
-"""Requests and their replies: a temporary queue for the replies of a session, told apart by correlation id."""
+"""Requests and their replies: a temporary queue for the replies of a session, matched by correlation id."""
 
 from collections.abc import Callable, Coroutine
 from typing import Any
@@ -125,7 +125,7 @@ class Requests:
                 request.reply.resolve(message)
 
     def interrupted(self) -> None:
-        """The queue for replies is gone, so the requests as they were sent are of no use any more."""
+        """The queue for replies is lost, so requests in flight cannot be answered: drop them."""
         if self._producer is not None:
             self._producer.drop()
 

@@ -12,7 +12,7 @@ from heliograph.client.pending import Pending, all_of
 
 
 class Sending:
-    """A message on its way. `done` has the peer's outcome when there is one; None stands for no outcome wanted."""
+    """A message on its way. `done` has the peer's outcome when there is one; None means that no outcome is expected."""
 
     __slots__ = ("done", "payload")
 
@@ -40,7 +40,7 @@ class Run:
             self.done.resolve(None)
 
     def settled(self, count: int = 1) -> None:
-        """So many more are answered for."""
+        """The peer has settled `count` more."""
         self._left -= count
         if not self._left:
             self.done.resolve(None)
@@ -58,7 +58,7 @@ class SendingInRun:
 
     @property
     def done(self) -> Self:
-        """Where the outcome is to be told."""
+        """Where the outcome is set."""
         return self
 
     @property
@@ -67,11 +67,11 @@ class SendingInRun:
         return self.run.done
 
     def resolve(self, _: object) -> None:
-        """It has arrived, or nobody wants to know."""
+        """It was accepted, or the outcome does not matter."""
         self.run.settled()
 
     def fail(self, error: BaseException) -> None:
-        """It has not arrived."""
+        """It was not accepted."""
         self.run.refused[self._index] = error
         self.run.settled()
 
@@ -80,7 +80,7 @@ AnySending = Sending | SendingInRun
 
 
 def arrived(sendings: Iterable[AnySending]) -> None:
-    """All these are where they should be; those of a run are told together."""
+    """Mark messages as accepted; those of a run together."""
     for run, several in groupby(sendings, key=_run_of):
         if run is not None:
             run.settled(len(list(several)))
@@ -170,7 +170,7 @@ class SenderEnd(LinkEnd[Sender]):
             self.link.settle(first, last)
 
     def outcome(self, sendings: list[AnySending], state: Any) -> None:
-        """The peer's word on deliveries."""
+        """Set the outcome of deliveries."""
         for sending in sendings:
             sending.done.resolve(state)
 
@@ -181,9 +181,9 @@ class SenderEnd(LinkEnd[Sender]):
         self._unsettled.clear()
 
     async def finish(self) -> None:
-        """Wait for what is on its way; whether it arrived, those who sent it are told.
+        """Wait until all messages in flight are settled. Their senders get the outcomes.
 
-        The link need not be attached yet, or again: what waits for that is on its way, too.
+        Messages that wait for the link to be attached count as in flight.
         """
         outstanding = list(dict.fromkeys(sending.whole for sending in self.outstanding))
         if outstanding:
@@ -192,7 +192,7 @@ class SenderEnd(LinkEnd[Sender]):
             await self.connection.ask(done, f"{self.what}: messages are on their way")
 
     def drop_waiting(self) -> None:
-        """Forget what has not gone out yet; nobody is interested any more."""
+        """Drop messages that have not been sent; their outcome does not matter any more."""
         while self._waiting:
             self._waiting.popleft().done.resolve(None)
 

@@ -41,7 +41,7 @@ class SessionCore(SessionLinks):
         new_queue: Callable[[], Coroutine[Any, Any, TemporaryQueue]],
         on_closed: Callable[["SessionCore"], None],
     ) -> None:
-        """`new_queue` makes a temporary queue for the replies to requests; `on_closed` hears of the end by `close`."""
+        """`new_queue` makes a temporary queue for replies to requests; `on_closed` is called by `close`."""
         super().__init__(connection, mode)
         self.requests = Requests(self, new_queue, self.consumer)
         self._on_closed = on_closed
@@ -80,7 +80,7 @@ class SessionCore(SessionLinks):
             link.end(problem)
 
     def interrupted(self, reason: MessagingProblem) -> None:
-        """The connection is gone. What the application has of it can no longer be acknowledged; it will come again."""
+        """The connection is lost. Messages received on it can no longer be acknowledged; they are redelivered."""
         self._engine = None
         self._delivered.clear()
         if self.transaction is not None:
@@ -94,7 +94,7 @@ class SessionCore(SessionLinks):
         self.requests.interrupted()
 
     def _drop_rollback_only(self) -> None:
-        """Messages of a lost unit of work are not sent again; the commit will tell."""
+        """Messages of a lost unit of work are not sent again; the commit fails."""
         for sender in self._senders:
             for sending in sender.drop():
                 sending.done.resolve(None)
@@ -107,7 +107,7 @@ class SessionCore(SessionLinks):
             self.end(problem_from(error, "the server ended the session"))
 
     def end(self, problem: MessagingProblem) -> None:
-        """It is over for good, and not because we closed it."""
+        """Close the session because of a problem."""
         if self.closed:
             return
         self.closed = True
@@ -151,7 +151,7 @@ class SessionCore(SessionLinks):
             settle(inbox, [delivery], FAILED)
 
     async def finish_sending(self) -> None:
-        """Wait for what is on its way, as long as there is a connection. Its senders are told what became of it."""
+        """Wait until messages in flight are settled, as long as there is a connection."""
         with suppress(Interrupted):
             for sender in self._senders:
                 await sender.finish()
@@ -227,7 +227,7 @@ class SessionCore(SessionLinks):
             settle(inbox, deliveries, _ACCEPTED)
 
     async def recover(self) -> None:
-        """Give out again what was not acknowledged. Nothing of this is told to the server."""
+        """Redeliver what was not acknowledged, without the server."""
         self.check()
         if self.transaction is not None:
             raise IllegalState("a transacted session is rolled back, not recovered")

@@ -67,15 +67,15 @@ class SessionLinks:
         self._links.append(link)
 
     def expects(self, link: LinkEnd[Any]) -> None:
-        """A link waits for an answer: if the session ends before it comes, the link has to hear of that."""
+        """A link waits for an answer. If the session ends first, the link is ended, too."""
         self._expecting[link] = None
 
     def expects_no_more(self, link: LinkEnd[Any]) -> None:
-        """The answer came, or nobody waits for it any more."""
+        """The link does not wait any more."""
         self._expecting.pop(link, None)
 
     async def remove(self, link: LinkEnd[Any]) -> None:
-        """Detach a link for good."""
+        """Detach a link, and do not attach it again."""
         if link in self._links:
             self._links.remove(link)
         await link.detach()
@@ -95,5 +95,5 @@ class SessionLinks:
 
     @property
     def reports_received(self) -> bool:
-        """Whether the server is told what the application has received, long before it hears what became of it."""
+        """Whether to report received messages to the server before they are settled."""
         return self.mode in _SETTLED_LATER and HEEDS_RECEIVED in self.connection.capabilities

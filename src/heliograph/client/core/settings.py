@@ -1,4 +1,4 @@
-"""What `connect` is told: which servers there are and in which order they are tried, and how a connection behaves."""
+"""The arguments of `connect`: the servers and the order in which they are tried, and the options of a connection."""
 
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ class Acknowledge(Enum):
     CLIENT = "client"
     """When `message.acknowledge()` is called, for all messages that the session has received so far."""
     DUPS_OK = "dups-ok"
-    """As AUTO, but the server is told when it suits; after a failure more messages may come twice."""
+    """As AUTO, but acknowledgements may be late; after a failure more messages may be redelivered."""
     INDIVIDUAL = "individual"
     """When `message.acknowledge()` is called, for this message alone."""
     TRANSACTED = "transacted"
@@ -39,7 +39,7 @@ class Settings:
     timeout: float = 60.0
     """Seconds that the server has for an answer, and for letting us in."""
     idle_timeout: float = 60.0
-    """A connection that is silent for so many seconds is dead."""
+    """Seconds without any input after which a connection counts as lost."""
     reconnect: bool = True
     """Whether a lost connection is made again."""
     on_interrupted: Callable[[MessagingProblem], object] | None = None
@@ -167,7 +167,7 @@ class Servers:
             self._known = list(dict.fromkeys([self.current, *others]))
 
     def redirected(self, info: Any) -> Server | None:
-        """The server that an `amqp:connection:redirect` names, or None if it does not make sense."""
+        """The server that an `amqp:connection:redirect` names, or None if it is not valid."""
         return self._described(info)
 
     def _described(self, entry: Any) -> Server | None:

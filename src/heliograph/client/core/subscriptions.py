@@ -47,7 +47,7 @@ class Subscription:
     """What `SubscriptionNames` knows a named subscription by."""
 
     def source(self, address_of: Callable[[Destination], str], *, reports_received: bool) -> Source:
-        """The source to attach to. `reports_received`: the server will hear what the application has received."""
+        """The source to attach to. `reports_received`: received messages are reported before they are settled."""
         # Then what was only fetched ahead has not failed when the link is lost.
         fate = Released() if reports_received else Modified(delivery_failed=True)
         capabilities = [self.destination.capability]

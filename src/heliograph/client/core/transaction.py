@@ -51,7 +51,7 @@ class Transaction(SenderEnd):
         self.failure: BaseException | None = None
         """Why a message that was sent in it did not arrive."""
         self._received: dict[Inbox, list[Delivery]] = {}
-        """What was received in it. The server is told at its end: until then, each message could still be spared."""
+        """What was received in it. It is settled when the transaction ends."""
 
     def make_link(self) -> Sender:
         return self.session.engine.attach_sender(
@@ -81,7 +81,7 @@ class Transaction(SenderEnd):
         return inbox in self._received
 
     def received(self, inbox: Inbox, deliveries: list[Delivery]) -> None:
-        """The application received these: they are gone when the unit is committed, and come again if not."""
+        """The application received these: a commit accepts them, a roll-back has them redelivered."""
         self.used = True
         self._received.setdefault(inbox, []).extend(deliveries)
 
@@ -90,7 +90,7 @@ class Transaction(SenderEnd):
         return TransactionalState(self._id, outcome)
 
     def mark_rollback_only(self, reason: BaseException) -> None:
-        """The work is lost; the user is told at the next commit."""
+        """The work is lost; the next commit fails with the reason."""
         if self._phase is _Phase.ACTIVE and self.used:
             self._phase = _Phase.ROLLBACK_ONLY
             self._reason = reason
@@ -188,7 +188,7 @@ class Transaction(SenderEnd):
         self._unsettled.update(zip(numbers, run, strict=True))
 
     def interrupted(self) -> None:
-        """Questions to the coordinator are not asked again: whoever waits for an answer hears of the loss."""
+        """Requests to the coordinator are not repeated: those who wait for an answer get the loss as an error."""
         super().interrupted()
         self.drop()
         if self._phase is _Phase.ACTIVE and not self.used:

@@ -1,14 +1,21 @@
 """Elements: a type, a namespace, a name, a value, and children in order.
 
-Children may still be in the message's bytes: an element whose format has not read all of them yet is *open*, and reads
-on when somebody looks for a child that it does not have, only until that child is there. A caller never sees the
-difference.
+Theory of operation. The children of an element are in one of these states, which `pending` tells:
 
-Children that a format knows well are *packed* (`packed.py`): values without elements, which are made when somebody
-needs one.
+- complete (`pending` is None): `loaded` has all of them.
+- open (`pending` is a `Source`, as a rule the part): `loaded` has those that the parser has reached. A look-up that
+  does not find its child reads on, only until the child is there.
+- packed (`pending` is `Packed`): the children are a layout and a tuple of values (`packed.py`). They become elements
+  (`unpack`), one level deep, when one of them is needed as an element. Reading and setting values needs none.
 
-Speed: a look-up among a few children scans them; among many it goes through an index (`index.py`). `Name[i]` in a loop
-and steps from sibling to sibling take the same time for the first and the thousandth.
+Open and packed elements become complete. An element without children, or with packed ones, can be given packed children
+(`pack`), and `clear` makes any element complete, with no children. Callers see no difference between the states.
+
+Every change goes through a method of `Element`, and tells the part above before it happens (`touch`), so that the part
+can drop its bytes and let its unread copies take what they need. Parsing is no change: see `building.py`.
+
+Look-ups are in `lookup.py`. Some methods here repeat code of others without the calls: a program spends most of its
+time in `first`, `append` and `ensure_nth`.
 """
 
 from datetime import date, datetime, time
@@ -24,7 +31,7 @@ Value = bool | int | float | Decimal | str | bytes | date | time | datetime | An
 """What an element can hold: the values of ESQL (`flow.values`); None is NULL."""
 
 _GROWING = 3
-"""Who makes the third of a name will make more: so an index is worth it."""
+"""From this number of children of one name on, an index is made: a loop that makes three usually makes more."""
 
 
 class Source(Protocol):
@@ -37,7 +44,7 @@ class Source(Protocol):
         """Read on until this element has all its children."""
 
 
-class Around(Protocol):
+class OwningPart(Protocol):
     """The part that an element belongs to, as far as elements know it (`part.Part`)."""
 
     @property
@@ -160,7 +167,7 @@ class Element(Lookup["Element"]):
             element = element.parent
         return element
 
-    def around(self) -> "Around | None":
+    def owning_part(self) -> "OwningPart | None":
         """The part it belongs to, or is; `part.part_of` knows more of it."""
         element: Element | None = self
         while element is not None:
@@ -216,7 +223,7 @@ class Element(Lookup["Element"]):
         self.touch()
         self.pending = packed
 
-    def as_part(self) -> "Around | None":
+    def as_part(self) -> "OwningPart | None":
         """Itself, if it is a part."""
         return None
 
@@ -257,7 +264,7 @@ class Element(Lookup["Element"]):
         if child is not None:
             child.set_value(value)
         elif type(self) is Element:
-            self.append(Element(name, value))  # made with its value: the part is told once
+            self.append(Element(name, value))  # made with its value, so that the part is told of one change only
         else:
             self.ensure(name).set_value(value)
 
@@ -421,7 +428,7 @@ class Element(Lookup["Element"]):
             self.loaded = copies(source.loaded, self) if source.loaded else None
             self.value = value
             return
-        ours, theirs = self.around(), source.around()
+        ours, theirs = self.owning_part(), source.owning_part()
         converts = ours is not None and theirs is not None and ours.domain != theirs.domain
         if type(packed) is Packed and not converts:
             self.clear()

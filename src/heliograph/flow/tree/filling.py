@@ -36,7 +36,7 @@ def fill(parent: Element, layout: Layout, items: Sequence[Any]) -> bool:
 @lru_cache(maxsize=1024)
 def layout_of(paths: tuple[tuple[Step, ...], ...]) -> Layout | None:
     """Leaves at the ends of these paths, as setting them one after the other makes them; None if that would set a
-    field twice, or one below another. Those who set the same fields share it, in whatever program they are."""
+    field twice, or one below another. Programs that set the same fields share it."""
     tree: dict[str, Any] = {}
     for place, (*above, last) in enumerate(paths):
         level = tree
@@ -71,7 +71,7 @@ def fill_one(parent: Element, name: str, content: Any) -> None:
         return
     child = parent.first(name)
     if child is None and type(parent) is Element:
-        parent.append(Element(name, content))  # made with its value: the part is told once
+        parent.append(Element(name, content))  # made with its value, so that the part is told of one change only
     else:
         take_leaf(child or parent.ensure(name), content)
 

@@ -1,7 +1,7 @@
 """An index of an element's children: by name, and by whatever else a path has asked for.
 
-It is made for elements with many children only, and covers the first so many of them: what a parser or an `append` has
-put behind those is taken in when somebody next looks. Whoever changes the order of children drops it.
+It is made for elements with many children only, and covers the first `covered` of them: what a parser or an `append`
+put behind those is added at the next look-up. Any other change of the children drops the index.
 """
 
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar

@@ -1,11 +1,12 @@
-"""Packed children: values in a row, and a layout that says which element each of them belongs to.
+"""Packed children: the values of a message without elements.
 
-Messages of one kind differ in their values only. Names, types and order of their elements are in a `Layout`, which all
-of them share; what a message has of its own is a tuple of values. The two together stand for the children of an element
-until somebody needs those as elements: then the element *unpacks* them, one level deep. Values can be read, copied and
-written without that, so for most messages no elements are made at all below the top.
+Theory of operation. Messages of one kind differ in their values only. Names, types and order of their elements are in a
+`Layout`, which all of them share; a message has a tuple of values of its own. The two together (`Packed`) stand for the
+children of an element until they are needed as elements: then the element *unpacks* them, one level deep; the children
+below stay packed, with the same tuple. Values can be read, copied and written without that, so for most messages no
+elements are made below the top.
 
-Nothing here is ever changed: copies of an element share what is packed.
+Layouts and tuples never change, so copies of an element share them. Setting a value makes a new tuple.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -1,9 +1,15 @@
 """Parts: the children of a message's root (properties, headers, body), each with bytes and a format of its own.
 
-A part is read only as far as somebody looks into it, and written only if it has changed. A copy is cheap, whatever the
-state of the original: it is *read from* the original (its bytes, or its elements if those are all there) when somebody
-looks into it. The original may change at any time afterwards: a part that is about to change first lets its unread
-copies take what they need. So a copy behaves as if it had been made at once.
+Theory of operation. A part has bytes (`data`), elements, or both:
+
+- It is created from bytes, and parsed only as far as its elements are used (`read_on`). A parser that fails raises the
+  same problem on each later attempt; the bytes can still be handed on.
+- A change drops the bytes (`changed`). `bytes` then writes the elements, and keeps the result until the next change.
+  `reads_back` is False for bytes that we wrote: parsing them may give other types of values.
+- A copy takes constant time, whatever the state of the original: it shares bytes or packed children, or becomes an
+  *unread copy* (`copied_from`), which copies the elements when they are first used. The original knows its unread
+  copies (weakly, in `unread_copies`), and lets them take what they need before it changes (`detach_copy`). So a copy
+  behaves as if it had been made at once.
 """
 
 from collections.abc import Iterator
@@ -255,5 +261,5 @@ class Part(Element):
 
 def part_of(element: Element) -> Part | None:
     """The part that an element belongs to, or is."""
-    found = element.around()
+    found = element.owning_part()
     return found if isinstance(found, Part) else None

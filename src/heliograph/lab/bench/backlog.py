@@ -151,7 +151,7 @@ class PeakMemory:
         self._next = 0.0
 
     def look(self, *, at_once: bool = False) -> None:
-        """Cheap enough to be called all the time: it looks now and then."""
+        """Sample the memory now and then; cheap enough to be called all the time."""
         now = time.perf_counter()
         if now >= self._next or at_once:
             self._next = now + LOOK_SECONDS

@@ -77,7 +77,7 @@ class BenchOutcome:
 
     @property
     def generator_share(self) -> float:
-        """How busy the generator was; near 1 it may have been what limited the rate."""
+        """How busy the generator was; near 1 it may have limited the rate."""
         return self.spent.generator_cpu / self.spent.wall
 
     @property
@@ -115,7 +115,7 @@ class BenchCase(ABC):
 
     @property
     def needs(self) -> frozenset[str]:
-        """What a broker must know to take part: a protocol, and features beyond it."""
+        """The capabilities that a broker needs to take part."""
         return frozenset({"mqtt"})
 
     @property

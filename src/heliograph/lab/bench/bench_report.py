@@ -176,7 +176,7 @@ def shortfalls(rows: Sequence[BenchRow]) -> list[str]:
 
 
 def successes(rows: Sequence[BenchRow]) -> list[str]:
-    """The goals that one case meets: none if our server did anything wrong, for who loses messages is fast easily."""
+    """The goals that one case meets: none if our server did anything wrong, as losing messages is fast."""
     return [] if failures(rows) else [verdict.text for verdict in goal_results(rows) if verdict.met]
 
 

@@ -8,7 +8,7 @@ import psutil
 
 from heliograph.errors import Problem
 from heliograph.lab.bench.bench_case import BenchCase, BenchEffort, BenchOutcome, BrokerSite
-from heliograph.lab.errors import BrokerGone, InvalidTarget, TargetNotInstalled
+from heliograph.lab.errors import InvalidTarget, TargetNotInstalled
 from heliograph.lab.machine import Cores
 from heliograph.lab.targets.broker_process import running_broker
 from heliograph.lab.targets.target import Target
@@ -78,7 +78,7 @@ def choose_targets(names: Sequence[str]) -> list[Target]:
 
 
 def missing_targets(cases: Sequence[BenchCase]) -> list[str]:
-    """Which peers these cases would have and this machine has not, with what to do about it."""
+    """Targets that these cases would be measured on but which are not installed, with how to install them."""
     return [
         f"{target.name} is not installed, so there is no row for it{_remedy(target)}"
         for target in (kind() for kind in TARGETS)
@@ -123,5 +123,5 @@ def _run(case: BenchCase, target: Target, effort: BenchEffort, cores: Cores, tur
         ) as broker:
             site = BrokerSite(broker.address, broker.meter, effort, target.longest_queue, broker.restart, broker.doors)
             return BenchRound(turn, case.measure(site))
-    except (BrokerGone, Problem, psutil.Error) as error:
+    except (Problem, psutil.Error) as error:
         return BenchRound(turn, None, str(error))

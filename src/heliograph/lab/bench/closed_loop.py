@@ -1,4 +1,10 @@
-"""A closed loop: clients in this process send as fast as end-to-end windows allow, and one thread serves them all."""
+"""A closed loop: clients in this process send as fast as end-to-end windows allow, and one thread serves them all.
+
+A message is settled when every receiver has it and the broker has acknowledged it; a sender never has more than its
+window of messages that are not settled. So no broker can build up a backlog, and what is measured is the rate at which
+messages go all the way. `run` warms up, waits until something has reached every receiver, measures until enough has
+been delivered, and drains; what has not arrived then is lost.
+"""
 
 import time
 from collections.abc import Callable, Sequence
@@ -175,5 +181,5 @@ class ClosedLoop:
 
 
 def _distinct(*groups: Sequence[ClientGroup]) -> list[ClientGroup]:
-    """Each once: who asks is a source and a receiver."""
+    """Each once: a requester is a source and a receiver."""
     return list({id(one): one for some in groups for one in some}.values())

@@ -81,7 +81,7 @@ def _take(source: socket.socket) -> None:
 
 
 def measure(cores: Cores, files: _Files | None) -> float:
-    """CPU microseconds that 4 KB cost when they are passed on, and stored if there are files."""
+    """CPU microseconds for 4 KB that are forwarded, and stored if there are files."""
     generator, source = _pair()
     sink, reader = _pair()
     _spend(cores.generator, lambda: _send(generator))

@@ -68,7 +68,7 @@ class QueueCase(BenchCase):
 
 @dataclass(frozen=True, kw_only=True)
 class PutGet(QueueCase):
-    """Pairs of one who puts and one who gets."""
+    """Pairs of a sender and a receiver."""
 
     pairs: int = 1
     coloured: bool = False  # messages have a property by which they can be selected
@@ -126,7 +126,7 @@ class PutGet(QueueCase):
 
 @dataclass(frozen=True, kw_only=True)
 class TopicFanOut(QueueCase):
-    """One who sends to a topic, and many who are subscribed to it."""
+    """One sender to a topic, and many subscribers."""
 
     subscribers: int
 

@@ -42,7 +42,7 @@ class RestartMeasurement:
 
     @property
     def _plan(self) -> Plan:
-        """Who fills the queues, and who empties them."""
+        """Senders that fill the queues, and receivers that drain them."""
         door = self.broker.doors[0]
         common = Group(
             "common",
@@ -96,7 +96,7 @@ class RestartMeasurement:
         return time.perf_counter() - start
 
     def _drain(self) -> tuple[float, float, AmqpClientGroup]:
-        """Seconds until a message of every queue has been consumed, seconds until all have been, and who has them."""
+        """Seconds until a message of every queue has been consumed, seconds until all have been, and the receivers."""
         start, first = time.perf_counter(), 0.0
         with ClosedLoop(self._site) as load:
             getters = self._clients(load, 1)

@@ -133,7 +133,7 @@ class Visitors:
 
 @dataclass(frozen=True)
 class Lane:
-    """One publisher and the consumers of its topic; its window follows the first of them, who is hardly ever away."""
+    """One publisher and the consumers of its topic; its window follows the first of them, which is hardly ever away."""
 
     pace: Pace
     consumers: Sequence[Consumer] = ()

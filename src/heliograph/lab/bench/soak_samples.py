@@ -50,7 +50,7 @@ class Record:
 
 
 def growths(samples: Sequence[Sample]) -> list[str]:
-    """What grew more than it may; nothing when the run was flat."""
+    """What grew more than allowed; empty when nothing did."""
     looks: tuple[tuple[str, Callable[[Sample], int], float], ...] = (
         ("resident memory", lambda sample: sample.resident, MEMORY_SLACK),
         ("the data folder", lambda sample: sample.data, DATA_SLACK),

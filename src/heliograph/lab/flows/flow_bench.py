@@ -41,8 +41,8 @@ TABLE = TextTable(
 LEGEND = (
     "p: persistent. publ.: published, for one instance on 4 x 900 MHz; ms: CPU milliseconds per message of everything "
     "involved (ours: flow and server, and PostgreSQL or a responder where there is one). mem.: CPU microseconds of the "
-    "flow alone, in memory. x lxml: times what lxml takes to read the document and write it again; x same: times what "
-    "it takes to do the flow's work. Ours commits units of work of up to 500 messages, the published system of one."
+    "flow alone, in memory. x lxml: CPU time as a multiple of lxml's for reading and writing the document; x same: of "
+    "lxml's for the same work. Ours commits units of work of up to 500 messages, the published system of one."
 )
 PARALLEL_LEGEND = (
     "10.11: instances are threads of one process, and Python runs one of them at a time, so they add nothing where the "

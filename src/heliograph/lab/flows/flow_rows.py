@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from heliograph.errors import Problem
-from heliograph.lab.errors import BrokerGone, UnknownCase
+from heliograph.lab.errors import UnknownCase
 from heliograph.lab.flows import end_to_end, in_memory, postgresql
 from heliograph.lab.flows.end_to_end import CaseSite, EndToEnd, Workers
 from heliograph.lab.flows.flow_cases import FlowCase, Storage, cases
@@ -103,7 +103,7 @@ def _measure(
                 memory = _in_memory(case, row, effort, known)
                 yield _run(case, row, memory, site, effort)
                 left.pop(0)
-    except (Problem, BrokerGone) as problem:
+    except Problem as problem:
         workers.close()  # whatever they do now; the next case gets new ones
         yield from (FlowRow(case, row, error=str(problem)) for row in left)
 

@@ -87,7 +87,7 @@ class LoadClient(ABC):
         """Write what ends the conversation in good order; the worker closes the link afterwards."""
 
     def stop_waiting(self) -> None:  # noqa: B027  (most have nothing to stop_waiting)
-        """Nothing has come back for seconds: stop counting on it, where that keeps a closed loop from sending."""
+        """Nothing has come back for seconds: no longer wait for it, where that keeps a closed loop from sending."""
 
     @abstractmethod
     def ping(self) -> None:
@@ -95,7 +95,7 @@ class LoadClient(ABC):
 
 
 class ClientGroup(ABC):
-    """Subclasses know a protocol: they make clients.
+    """The clients of one group in this process. Subclasses make them, for one protocol.
 
     Clients are dealt out to processes in turn, so client c is with process c modulo their number. Places are the
     numbers of this process's clients: client = process + place * processes.
@@ -165,7 +165,7 @@ class ClientGroup(ABC):
             self.meter.connected -= 1
 
     def receiver(self, client: int) -> Receiver:
-        """The accounts of this client, which go on when it connects again."""
+        """The accounts of this client, which continue when it connects again."""
         if client not in self._receivers:
             share = None
             names = {share_of(self.group, one) for one in filters_of(self.group, client)} - {None}
@@ -248,7 +248,7 @@ class ClientGroup(ABC):
         self.epoch = at - 1_000_000_000
         if not self.group.sends or not len(self.clients):
             return
-        if self.group.rate is None and self.group.pace == "steady":
+        if self.group.rate is None and self.group.pace == "steady":  # a closed loop has no schedule
             for load_client in self.load_clients:
                 if load_client is not None:
                     self._queue(load_client)
@@ -274,7 +274,7 @@ class ClientGroup(ABC):
             self._able.append(load_client)
 
     def _take_able(self) -> Iterator[LoadClient]:
-        """Those that may be able to send, once each; who is queued meanwhile waits for the next time."""
+        """Clients that may be able to send, once each; those queued meanwhile wait for the next time."""
         for _ in range(len(self._able)):
             load_client = self._able.popleft()
             load_client.queued = False
@@ -311,8 +311,9 @@ class ClientGroup(ABC):
         return now if self._able else NEVER
 
     def _deal(self, total: int, now: int) -> None:
-        """Let the clients send in turn whatever has become due since the last time."""
+        """Let the clients send in turn what has become due since the last time."""
         first, clients = self._dealt, len(self.clients)
+        # Clients that are behind have missed their turn: `_catch_up` sends for them what is dealt here, too.
         self._dealt = total
         if len(self._behind) == clients:
             return
@@ -322,14 +323,14 @@ class ClientGroup(ABC):
                 self._advance(place, total, now, punctual=True)
 
     def _catch_up(self, total: int, now: int) -> None:
-        """Let those that could not send everything go on."""
+        """Let the clients that are behind continue."""
         for load_client in self._take_able():
             if load_client.place in self._behind:
                 self._behind.discard(load_client.place)
                 self._advance(load_client.place, total, now, punctual=load_client.place in self._halfway)
 
     def _advance(self, place: int, total: int, now: int, *, punctual: bool) -> None:
-        """Let a client send of its messages with numbers below `total` what it can; the rest leaves it behind.
+        """Let a client send what it can of its messages with numbers below `total`; with any left it is behind.
 
         `punctual`: if these are late, that is not because the client had to wait for the broker.
         """

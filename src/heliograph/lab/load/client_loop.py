@@ -59,13 +59,13 @@ class ClientLoop:
         return bool(events)
 
     def serve(self, fd: int, mask: int) -> None:
-        """Let the client with this descriptor do what it can."""
+        """Read and write for the client with this descriptor."""
         found = self._links.get(fd)
         if found is None:  # closed since it was polled
             return
         load_client, dialer = found
         link = load_client.link
-        was_ready = load_client.ready
+        was_ready = load_client.ready  # the dialer is told of the change only
         try:
             if not link.up:
                 if link.proceed():

@@ -1,4 +1,9 @@
-"""Connects the clients of a group at their rate; clients of connection bursts connect again and again."""
+"""Connects the clients of a group at their rate; clients of connection bursts connect again and again.
+
+A client waits, is connecting (`opening` counts these), becomes ready, and may fail at any time. A failed client tries
+again after a while. Before the load has begun, too many failures end it; afterwards they only count as errors. Clients
+of a burst are disconnected after their stay, and wait again.
+"""
 
 import heapq
 from collections import deque

@@ -251,7 +251,7 @@ class Receiver:
             self._take_with_bitmap(line, int(senders[start]), numbers[start : start + int(lengths[index])], faults)
 
     def _take_with_bitmap(self, line: _StreamPositions, sender: int, numbers: Numbers, faults: Faults) -> None:
-        """Messages of one stream that do not simply go on where it was."""
+        """Messages of one stream that do not continue where it was."""
         at = sender - line.base
         expected = int(line.next[at])
         coverage, known = line.with_gaps.get(sender) or (Coverage(), 0)

@@ -1,4 +1,13 @@
-"""The bytes of one client's connection over TCP or TLS, without ever waiting."""
+"""The bytes of one client's connection over TCP or TLS, without ever waiting.
+
+A link is in one of two states. Until it is `up`, the loop polls for what `events` says and calls `proceed`, which
+finishes the TCP connect, then the TLS handshake, then whatever a subclass adds (WebSocket). Once it is up, `receive` is
+called when bytes have arrived, and `flush` when the socket takes more. Bytes that the socket did not take wait in the
+link and leave first, so `write` keeps their order; whoever produces messages checks `blocked` before.
+
+What was received is a view of one buffer for all links of the process. The client says how many bytes it used, and the
+link keeps the rest (`keep`) for the next call.
+"""
 
 import errno
 import os
@@ -24,7 +33,7 @@ READ, WRITE = select.EPOLLIN, select.EPOLLOUT
 
 
 class Inbox:
-    """The memory that all links of a process read into, one at a time; it grows when a message does not fit.
+    """The buffer that all links of a process read into, one at a time; it grows when a message does not fit.
 
     Small enough to stay in a core's cache, which makes receiving cheap.
     """

@@ -156,6 +156,7 @@ class _Run:
 
     def _drain(self, expectation: Expectation) -> None:
         """Wait for what is in flight, as long as something arrives."""
+        # Counts are final only when every process has reported after the end of sending.
         self._progress.clear()
         self._await(lambda: len(self._progress) == len(self._pipes), OWN_SECONDS, "the generator to stop sending")
         give_up = time.monotonic() + DRAIN_SECONDS

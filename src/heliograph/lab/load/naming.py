@@ -44,7 +44,7 @@ def filters_of(group: Group, client: int) -> tuple[str, ...]:
 
 
 def feeding(group: Group, client: int) -> tuple[str, ...]:
-    """For each of its filters, what has to be published to for it to get something."""
+    """For each of its filters, the topic whose messages reach it."""
     if group.fed_by:
         return tuple(expand(pattern, group, client) for pattern in group.fed_by)
     return filters_of(group, client)

@@ -57,7 +57,7 @@ def _need(group: Group, given: bool, what: str) -> None:
 
 @dataclass(frozen=True)
 class _Segment:
-    """A piece of a schedule as it came to be: at `start` ns, `count` messages were due."""
+    """A piece of a schedule in absolute terms: at `start` ns, `count` messages are due."""
 
     start: float
     count: float

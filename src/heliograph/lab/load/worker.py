@@ -135,7 +135,7 @@ class Worker:
         self._end()
 
     def _turn(self) -> None:
-        """Send what is due, wait for something to happen, and let those take it whom it concerns."""
+        """Send what is due, wait for events, and serve the clients that have some."""
         began = time.monotonic_ns()
         if began >= self._boundary:
             self._report(began)
@@ -204,7 +204,7 @@ class Worker:
                 dialer.start(start.sending, start.until)
 
     def _report(self, now: int) -> None:
-        """A second is over: hand out what was counted in it."""
+        """A second is over: report its counters."""
         assert self._start is not None
         intervals = []
         for index, client_group in enumerate(self._groups):
@@ -284,7 +284,7 @@ def _raise_limit(clients: int) -> None:
 
 
 def _used() -> tuple[float, float, float]:
-    """CPU seconds of this process, seconds that it could have used more but for others, and the time."""
+    """CPU seconds of this process, seconds that it waited for a core, and the time."""
     waited = Path("/proc/self/schedstat").read_text().split()[1]
     return time.process_time(), int(waited) / _NS, time.monotonic()
 

@@ -105,5 +105,5 @@ class MachineProbe:
 
 
 def _percent(busy: float, everything: float) -> float:
-    """Linux may take back time that it has called idle, so that for a moment more was busy than there was, or less."""
+    """Bounded, because Linux may correct its idle time, and the share would be above 100 or below 0."""
     return min(100.0, max(0.0, 100 * busy / everything))

@@ -94,7 +94,7 @@ def _moment(text: str) -> float:
 
 
 def power_samples(logs: Sequence[PowerLog], start: float, seconds: float) -> list[Sample]:
-    """Watts of all supplies together while a run was measured; none if a log does not reach over it."""
+    """Watts of all supplies together while a run was measured; none if a log does not cover it."""
     if not logs or any(not log.between(start, start + seconds) for log in logs):
         return []
     times = sorted({at for log in logs for at, _ in log.between(start, start + seconds)})

@@ -31,7 +31,7 @@ class Probe(Protocol):
         """What there is to see now."""
 
     def close(self) -> None:
-        """Let go of whatever it holds open."""
+        """Close what it has open."""
 
 
 class Sample(NamedTuple):

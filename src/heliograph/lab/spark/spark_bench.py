@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 
 from heliograph.errors import Problem
-from heliograph.lab.errors import BrokerGone
 from heliograph.lab.machine import Cores, describe, describe_disk, disk_line, on_cores
 from heliograph.lab.spark import alerts, job_cases, source_case
 from heliograph.lab.spark.site import CORES, SparkSite, spark_site
@@ -123,7 +122,7 @@ def measure(site: SparkSite, effort: SparkEffort, chosen: Sequence[str] = CASES)
         if name in chosen:
             try:
                 yield from known[name]()
-            except (Problem, BrokerGone) as problem:
+            except Problem as problem:
                 yield SparkRow(name, 0, error=str(problem))
 
 

@@ -24,7 +24,7 @@ class BareLoop(Target):
     only_if_named = True
 
     def version(self) -> str | None:
-        """Epoll is what it needs."""
+        """It needs epoll."""
         return __version__ if hasattr(select, "epoll") else None
 
     def command(self, setup: TargetSetup) -> list[str]:

@@ -1,4 +1,9 @@
-"""A broker process for one measurement: fresh, on free ports, on a core of its own where there are two."""
+"""A broker process for one measurement: fresh, on free ports, on a core of its own where there are two.
+
+`Broker` starts the process and waits until all of its ports accept connections. It can be ended and started again with
+the same data (`restart`); then the time until a client is answered is measured, as a kernel may accept connections
+early. Ending it ends all processes that it has started.
+"""
 
 import random
 import signal
@@ -79,7 +84,7 @@ class Broker:
         return self._target.statistics(self.setup)
 
     def restart(self) -> Restart:
-        """End it in the way that its kind calls for, start it again, and see how long that takes."""
+        """End it with the signal for its kind, start it again, and measure how long that takes."""
         self._end(self._target.crash_signal, SAVE_SECONDS)
         before = before_start()
         self._process = self._start()
@@ -178,7 +183,7 @@ def running_broker(
 
 @contextmanager
 def serving_broker(target: Target, core: int | None, wanted: Requirements, *, pages: bool = False) -> Iterator[Broker]:
-    """Start this broker with an empty data folder, and stop it afterwards; with `pages` it can tell its statistics."""
+    """Start this broker with an empty data folder, and stop it afterwards; `pages`: with a port for its statistics."""
     with tempfile.TemporaryDirectory(prefix="helio-bench-", dir=work_folder()) as name:
         directory = Path(name)
         ways, managers = wanted.ways, wanted.layout.managers

@@ -77,7 +77,7 @@ def _of_subscriptions(found: list[dict[str, Any]]) -> Iterator[Statistic]:
 
 
 class Heliograph(Target):
-    """Ours, which acknowledges what it stores when that has been forced to the disk."""
+    """Our server with its default durability: it acknowledges messages when they are forced to the disk."""
 
     name = "heliograph"
     capabilities = frozenset(
@@ -187,7 +187,7 @@ def _limits(setup: TargetSetup) -> str:
 
 
 class HeliographMemory(Heliograph):
-    """Ours, which acknowledges as soon as the kernel has what it stores: shows what waiting for the disk costs."""
+    """Our server without waiting for the disk: the difference is what waiting costs."""
 
     name = "heliograph-memory"
     durability = "memory"

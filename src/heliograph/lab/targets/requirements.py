@@ -29,7 +29,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class Door:
-    """Where and as whom an AMQP client comes in to one queue manager."""
+    """The address and credentials for AMQP clients of one queue manager."""
 
     address: Address
     user: str = ""  # empty: anonymous
@@ -45,7 +45,7 @@ class ListenerType(NamedTuple):
 
     @property
     def door(self) -> str:
-        """How the address is called, unless it is that of a queue manager."""
+        """The name of the address, unless it is that of a queue manager."""
         return f"{self.protocol}-{self.transport}"
 
 

@@ -49,7 +49,7 @@ class SystemKind(ABC):
 
     @abstractmethod
     def running(self, wanted: Requirements, cores: frozenset[int] | None) -> AbstractContextManager[RunningSystem]:
-        """Have it as it is wanted, with nothing in it, on these cores; and stop it afterwards."""
+        """Start it empty, as required, on these cores, and stop it afterwards."""
 
 
 class InstalledSystem(SystemKind):

@@ -114,15 +114,15 @@ class Target(ABC):
     capabilities = frozenset({"mqtt"})
     """Protocols and features; see `capabilities` and what cases need."""
     compared_protocols = frozenset({"mqtt", "amqp"})
-    """Protocols whose cases in `helio bench` it is measured in."""
+    """Cases of `helio bench` with these protocols measure it."""
     only_if_named = False
     """Measured only when it is named."""
     only_compared = False
     """Measured only in cases that compare two durabilities of our server."""
     crash_signal = signal.SIGKILL
-    """What ends it before a recovery."""
+    """The signal that ends it before a recovery."""
     stop_signal = signal.SIGTERM
-    """What ends it after a measurement."""
+    """The signal that ends it after a measurement."""
     longest_queue = sys.maxsize
     """Messages that it gets at most in a case that counts messages instead of seconds."""
 
@@ -135,7 +135,7 @@ class Target(ABC):
         """How to start it in the foreground on these ports of the loopback; it may write its configuration there."""
 
     def environment(self, setup: TargetSetup) -> dict[str, str]:
-        """What it must find in its environment besides what is there already."""
+        """Environment variables that it needs in addition."""
         return {}
 
     def doors(self, setup: TargetSetup) -> tuple[Door, ...]:
@@ -143,7 +143,7 @@ class Target(ABC):
         return ()
 
     def statistics(self, setup: TargetSetup) -> Statistics | None:
-        """Where its own figures can be read while it runs; None if it has none that are cheap."""
+        """Its own statistics while it runs; None if it has none that are cheap to read."""
         return None
 
 

@@ -26,7 +26,7 @@ from heliograph.lab.trials.verdict import judge, observations_of
 
 
 class StatisticsProbe:
-    """Asks the system under test what it says of itself."""
+    """Reads the statistics of the system under test."""
 
     asks = True
 
@@ -55,7 +55,7 @@ def instruments(system: RunningSystem) -> list[Probe]:
 
 
 def machine_instruments() -> list[Probe]:
-    """What shows the machine and the power that it draws."""
+    """Probes of the machine and of the power that it draws."""
     zones = readable_zones()
     return [MachineProbe(), *([EnergyProbe(zones)] if zones else [])]
 
@@ -103,7 +103,7 @@ class Recording:
 
 
 def run_broker_trial(trial: Trial, experiment: Experiment) -> TrialResult:
-    """Run it; a `Problem` or `BrokerGone` if that was not possible."""
+    """Run it; a `Problem` if that was not possible."""
     plan = with_supported_protocol(trial.scenario.plan(trial.scale, trial.variant, trial.overrides), trial.kind)
     setup = trial.scenario.setup(trial.scale, trial.variant, trial.overrides)
     split = split_cores_for(plan.processes)

@@ -48,7 +48,7 @@ class FlowBench:
         self._stack.close()
 
     def progress(self, case: FlowCase, row: PublishedRow, seconds: float) -> Sequence[FlowProgress]:
-        """How far things were at each look, from where they were steady."""
+        """The progress at each reading, from where it was steady."""
         try:
             with case_site(case, self.workers, self.cores) as site:
                 taste = site.measure(row, _TASTE)  # tells how many messages take that long
@@ -59,7 +59,7 @@ class FlowBench:
 
 
 def run_flow_trial(trial: Trial, experiment: Experiment, bench: FlowBench) -> TrialResult:
-    """Run it; a `Problem` if that was not possible, or if a message was lost, doubled or wrong."""
+    """Run it; a `Problem` if that was not possible, or if a message was lost, duplicated or wrong."""
     load = trial.scenario.flow(trial.variant, trial.overrides)
     case = flow_case(load, os.cpu_count() or 1)
     seconds = _seconds(trial)

@@ -19,7 +19,7 @@ STEP = 2.0
 CLOSE = 1.02
 """Rates that differ by less are taken to be the same."""
 _LOWER = 0.97
-"""What is tried next when a rate was not confirmed, as a part of it."""
+"""The next rate to try when one was not confirmed, as a part of it."""
 _CONFIRMATIONS = 6
 _MOST_STEPS = 40
 
@@ -38,7 +38,7 @@ class TriedRate(Protocol):
 
     @property
     def generator_bound(self) -> bool:
-        """Whether it was the generator that could do no more, so that the trial says nothing of the system's limit."""
+        """Whether it was the generator that could do no more, so that the trial does not show the system's limit."""
 
     @property
     def why(self) -> str:
@@ -164,7 +164,7 @@ def _holds(attempt: Attempt) -> bool:
 
 
 def find_peak(trial: Trial, runner: TrialRunner, tell: Callable[[float, TrialResult], None]) -> PeakFound:
-    """Search; `tell` is called with each value that was tried and what came of it."""
+    """Search; `tell` is called with each value that was tried and its result."""
     scenario = trial.scenario
     name = scenario.search_parameter
     if not name:

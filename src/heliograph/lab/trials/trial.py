@@ -77,7 +77,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class TrialResult:
-    """What came of it."""
+    """The result of a trial."""
 
     trial: Trial
     run: str

@@ -22,7 +22,7 @@ _WORDS = NEEDS | {
 
 
 def reason_to_skip(trial: Trial) -> str:
-    """In a sentence; empty if it can."""
+    """Why a trial cannot be run, in a sentence; empty if it can."""
     scenario, kind = trial.scenario, trial.kind
     if kind.version() is None:
         return f"{kind.name} is not installed{f'; {kind.install_hint}' if kind.install_hint else ''}"
@@ -58,7 +58,7 @@ class TrialRunner:
         self._drop_bench()
 
     def run(self, trial: Trial) -> TrialResult:
-        """Run it once; a `Problem` or `BrokerGone` if that was not possible."""
+        """Run it once; a `Problem` if that was not possible."""
         if not trial.scenario.is_flow:
             self._drop_bench()
             return run_broker_trial(trial, self._experiment)

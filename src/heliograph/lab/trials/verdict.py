@@ -1,4 +1,8 @@
-"""The verdict on a run: the pass rule of its scenario applied to what was observed."""
+"""The verdict on a run: the pass rule of its scenario applied to what was observed.
+
+Rates must be sustained, not only reached on average: the measured time is divided into thirds, and each of them is
+judged. Small deviations pass, as messages at the ends of a third may be counted on either side.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,7 +19,7 @@ SENT_SHARE = 0.97
 ARRIVED_SHARE = 0.95
 """Of what the sent messages make, that has to arrive in each third: messages that are in flight at the ends vary."""
 SLACK = 2
-"""Messages that may fall on the other side of a boundary between seconds: they are a share of nothing much."""
+"""Messages that may fall on the other side of a boundary between seconds; matters where messages are few."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +28,7 @@ class Verdict:
 
     passed: bool
     why: str = ""
-    """What was not as it should be; empty if it passed."""
+    """The rules that were broken; empty if it passed."""
     generator_bound: bool = False
 
 

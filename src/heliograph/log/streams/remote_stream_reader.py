@@ -1,4 +1,15 @@
-"""Reading a stream from another machine, over the server's HTTP pages. Records come as they are, to be decoded here."""
+"""Reading a stream from another machine, over the server's HTTP pages. Records come as they are, to be decoded here.
+
+Theory of operation
+1. One connection is kept open, with one request at a time. `_asked` is a request whose answer has not been read yet,
+   and `_answer` the last answer. Whoever asks something else meanwhile closes the connection; what was lost is asked
+   again.
+2. An answer has whole records, but bytes arrive in any pieces. Blocks are made as soon as enough has come; what is left
+   of a record begins the next block.
+3. While the last block of an answer is decoded, the next request is already on its way (`_ask_ahead`).
+4. A connection that breaks half-way is not an error if something has arrived: the rest is asked for again from there
+   on. Only an attempt that brings nothing raises ServerUnreachable.
+"""
 
 import json
 from collections.abc import Iterator
@@ -80,9 +91,9 @@ class RemoteStreamReader(StreamSource):
         self._path = f"{base}/streams/{quote(name, safe='')}"
         self.name = name
         self._asked = ""
-        """What the server has been asked, and has not been listened to yet."""
+        """The request whose answer has not been read yet."""
         self._answer: HTTPResponse | None = None
-        """What it has said last."""
+        """The last answer."""
         try:
             told = self.describe()
         except BaseException:
@@ -93,7 +104,7 @@ class RemoteStreamReader(StreamSource):
         """Where the log is on the server's machine."""
 
     def describe(self) -> dict[str, Any]:
-        """What the server says of the stream."""
+        """The description of the stream that the server gives."""
         body, _ = self._get(self._path)
         description: dict[str, Any] = json.loads(body)
         return description
@@ -116,7 +127,7 @@ class RemoteStreamReader(StreamSource):
         return self._of(partition, "bytes")
 
     def state(self) -> StreamState:
-        """What it is like now."""
+        """Its identity and extents now."""
         told = self.describe()
         extents = [(int(one["earliest"]), int(one["latest"])) for one in told["partitions"]]
         return StreamState(told.get("identity", ""), extents)
@@ -142,7 +153,7 @@ class RemoteStreamReader(StreamSource):
     ) -> Iterator[StreamBlock]:
         """See StreamSource.
 
-        Whoever has a room reads a lot: the server is asked for several blocks at a time then, and for the next ones
+        With a pool the caller reads a lot: the server is asked for several blocks at a time then, and for the next ones
         before the last of them is looked at.
         """
         much = size if room is None else max(size, _MUCH)
@@ -188,7 +199,7 @@ class RemoteStreamReader(StreamSource):
                     yield block
                     offset = block.next
         finally:
-            if answer.length and self._answer is answer:  # nobody wants the rest of it
+            if answer.length and self._answer is answer:  # the caller has stopped reading
                 self.close()
         if rest or offset == first:
             raise BadAnswer(f"{self._url}: the answer is damaged at byte {total - len(rest)} of {total}")
@@ -200,7 +211,7 @@ class RemoteStreamReader(StreamSource):
             raise BadAnswer(f"{self._url}: the answer is damaged: {bad}") from None
 
     def _more(self, answer: HTTPResponse, rest: bytes, size: int, room: BufferPool | None) -> BlockData:
-        """What is left of what came before, and so many bytes more."""
+        """What is left of what came before, and `size` bytes more."""
         whole = len(rest) + size
         data = memoryview(bytearray(whole)) if room is None else room.take(whole)
         view = memoryview(data)
@@ -257,7 +268,7 @@ class RemoteStreamReader(StreamSource):
     def _ask(self, path: str) -> HTTPResponse:
         try:
             if self._asked != path:
-                if self._asked or (self._answer is not None and self._answer.length):  # nobody wants to know any more
+                if self._asked or (self._answer is not None and self._answer.length):  # the caller asks something else
                     self.close()
                 self._connection.request("GET", path)
             self._asked = ""
@@ -268,7 +279,7 @@ class RemoteStreamReader(StreamSource):
             raise
 
     def _ask_ahead(self, path: str) -> None:
-        """Ask something that will be wanted soon."""
+        """Send the next request before its answer is needed."""
         try:
             self._connection.request("GET", path)
             self._asked = path

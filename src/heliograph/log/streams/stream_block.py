@@ -1,4 +1,4 @@
-"""Blocks: many records of one partition at once, as they lie in the log, for those who read in bulk.
+"""Blocks: many records of one partition at once, as they lie in the log, for bulk readers.
 
 A block is some bytes of the log and the places in them where records with messages of the partition are. What a record
 says of itself is not decoded here: whoever makes columns of messages does that for all records of a block at a time.
@@ -61,14 +61,14 @@ class StreamBlock:
         self.next = 0
         """The offset behind the last message."""
         self.used = 0
-        """Bytes of the data that have been looked at: there is a part of a record behind them, or nothing."""
+        """Bytes of the data that have been scanned: behind them is a part of a record, or nothing."""
 
     def __len__(self) -> int:
         """How many records there are."""
         return len(self.starts)
 
     def __iter__(self) -> Iterator[RecordPlace]:
-        """Place by place."""
+        """The place of each record."""
         for start, first in zip(self.starts, self.firsts, strict=True):
             _, length, _, _, _, _, count, _, time = RECORD_HEADER.unpack_from(self.data, start)
             yield RecordPlace(first, count, time, start + HEADER_SIZE, start + length)

@@ -1,12 +1,16 @@
 """The index of a stream: small files by which other processes find its messages in the log.
 
-`streams/NAME/stream.json` in the directory of the log describes the stream, `streams/NAME/PARTITION.index` says where
-the messages of a partition are. The server writes them, and only what is safe: whoever goes by the index never sees a
-message that a crash could take back. It is made anew whenever a server starts, so nothing depends on its survival.
-
-A partition's file is a header and entries, one for each chunk of the cursor but the last, which is in the header. An
-entry is written once. The header is written over, and has a check sum so that one half old and half new is noticed.
-When chunks have moved, or many entries are of chunks that are gone, a new file takes the place of the old one.
+Theory of operation
+1. `streams/NAME/stream.json` in the directory of the log describes the stream, `streams/NAME/PARTITION.index` says
+   where the messages of a partition are. A server writes them, and only what is safe: whoever goes by the index never
+   sees a message that a crash could take back. It is written again whenever a server starts, so nothing depends on its
+   survival.
+2. A partition's file is a header and entries, one for each chunk of the cursor but the last, which is in the header. An
+   entry is written once, before the header that counts it. The header is overwritten in place; its check sum shows a
+   reader that it has read one half old and half new, and the reader tries again.
+3. When chunks have moved, or many entries are of chunks that are gone, a new file takes the place of the old one.
+   Readers notice by its inode.
+4. The writer notes what the cursor is like (`take`) and writes that later (`write`), when the log is safe up to there.
 
 header:  magic 8 HELIOIDX, cursor 4, zero 4, entries 8, gone 8 (so many of them, from the front), first 8 and next 8
          (the offsets there are), bytes 8, the last chunk as an entry (no offsets if there is none), crc 4
@@ -45,7 +49,7 @@ def stream_directory(directory: Path, name: str) -> Path:
 
 
 def write_description(directory: Path, name: str, description: dict[str, Any]) -> None:
-    """Say what a stream is."""
+    """Write the description of a stream."""
     folder = stream_directory(directory, name)
     try:
         private_files.make_folder(folder.parent)
@@ -56,7 +60,7 @@ def write_description(directory: Path, name: str, description: dict[str, Any]) -
 
 
 def delete_index(directory: Path, name: str) -> None:
-    """Have readers find a stream no more; without its description, what cannot be deleted is in nobody's way."""
+    """Delete the index of a stream. Its description goes first: without it, readers do not find what is left."""
     folder = stream_directory(directory, name)
     with suppress(OSError):
         (folder / "stream.json").unlink()
@@ -64,7 +68,7 @@ def delete_index(directory: Path, name: str) -> None:
 
 
 def read_description(directory: Path, name: str) -> dict[str, Any]:
-    """What a stream is; UnknownStream names the streams that there are if this is none of them."""
+    """The description of a stream; UnknownStream names the streams that exist if this is none of them."""
     try:
         found: dict[str, Any] = json.loads((stream_directory(directory, name) / "stream.json").read_bytes())
     except (FileNotFoundError, NotADirectoryError):
@@ -73,7 +77,7 @@ def read_description(directory: Path, name: str) -> dict[str, Any]:
 
 
 def unknown_stream(directory: Path, name: str) -> UnknownStream:
-    """What to say to somebody who wants a stream that is not there."""
+    """The error for a stream that does not exist; it names those that do."""
     names = ", ".join(stream_names(directory))
     return UnknownStream(f'unknown stream "{name}"; {f"streams are: {names}" if names else "there are no streams"}')
 
@@ -102,12 +106,12 @@ class PartitionIndexWriter:
         self._descriptor = -1
         self._entries = 0
         self._indexed = 0
-        """Chunks before this offset have their entry."""
+        """Chunks before this offset have been written as entries."""
         self._taken = (-1, -1, -1)
         self._pending: tuple[bool, bytes, int, bytes] | None = None
 
     def take(self) -> bool:
-        """Note what the cursor is like now; whether that is news."""
+        """Note what the cursor is like now; False if nothing has changed."""
         cursor = self.cursor
         now = cursor.first, cursor.next, cursor.moves
         if now == self._taken:
@@ -140,7 +144,7 @@ class PartitionIndexWriter:
         return True
 
     def write(self) -> None:
-        """Write down what was noted: all of it is safe now."""
+        """Write what was noted; the log must be safe up to there."""
         if self._pending is None:
             return
         anew, header, place, entries = self._pending
@@ -154,7 +158,7 @@ class PartitionIndexWriter:
                 os.pwrite(self._descriptor, entries, place)
                 os.pwrite(self._descriptor, header, 0)
         except OSError:
-            # No room, mostly. The log tells of that, and the index follows when it is over: all of it, then.
+            # Mostly a full disk. The log reports that; when it is over, the whole index is written again.
             self.close()
             self._taken = (-1, -1, -1)
 
@@ -176,7 +180,7 @@ class Entry(NamedTuple):
 
 
 class PartitionIndex:
-    """Reads the index of one partition, whatever the server does with it meanwhile."""
+    """Reads the index of one partition while a server may write it."""
 
     def __init__(self, directory: Path, name: str, partition: int) -> None:
         self._path = stream_directory(directory, name) / f"{partition}.index"
@@ -189,7 +193,7 @@ class PartitionIndex:
             raise
 
     def refresh(self) -> None:
-        """Look at what there is now."""
+        """Read the header again; IndexDamaged if it stays damaged."""
         for _ in range(_ATTEMPTS):
             try:
                 self._reopen()

@@ -1,7 +1,6 @@
-"""Records of a partition as parts of files, for those who pass them on: only what says whom they are for is read.
+"""Records of a partition as parts of files, for a server that passes them on: only their heads are read.
 
-Whoever gets them finds out whether they are whole, by their check sums. Records in a group have none of their own: they
-are read, and get one.
+The receiver checks them by their check sums. Records in a group have none of their own: they are read, and get one.
 """
 
 import os
@@ -39,7 +38,7 @@ BodyPiece = FilePart | bytes | memoryview
 
 
 class RawRecords(NamedTuple):
-    """What a stretch of the log has of a partition."""
+    """The records that a stretch of the log has of a partition."""
 
     pieces: Sequence[BodyPiece]
     next: int

@@ -91,7 +91,7 @@ class StreamReader(StreamSource):
         return self._index(partition).bytes
 
     def state(self) -> StreamState:
-        """What it is like now."""
+        """Its identity and extents now."""
         told = self.describe()
         indexes = [self._index(partition) for partition in range(told["partitions"])]
         return StreamState(told.get("identity", ""), [(index.first, index.next) for index in indexes])
@@ -145,7 +145,7 @@ class StreamReader(StreamSource):
         return self._go_through(partition, offset, end, size, blocks_of)
 
     def raw_records(self, partition: int, offset: int, end: int | None, size: int) -> Iterator[RawRecords]:
-        """The same records, not checked, as parts of files that are open until the next passage is asked for."""
+        """The same records, not checked, as parts of files that are open until the next ones are asked for."""
 
         def records_in_stretch(stretch: _Stretch, cursor: int, offset: int, stop: int) -> Iterator[RawRecords]:
             segment, position, part_end = stretch
@@ -176,7 +176,7 @@ class StreamReader(StreamSource):
             if offset > before:
                 give_up = 0.0
                 continue
-            # The chunk has been moved or deleted: the index will say so.
+            # The chunk has been moved or deleted: the index follows soon.
             now = self._now()
             give_up = give_up or now + _PATIENCE
             if now > give_up:

@@ -1,4 +1,4 @@
-"""A stream as readers see it, wherever it is: what is there, messages from an offset on, and how far behind one is."""
+"""A stream as readers see it, local or remote: its extents, messages from an offset on, and the lag of a reader."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
@@ -10,14 +10,14 @@ from heliograph.log.streams.stream_block import BLOCK_SIZE, StreamBlock
 from heliograph.log.streams.stream_span import StreamMessage, StreamSpan, span_at
 
 LIMIT_BYTES = 1 << 20
-"""Bytes that `read` returns about, unless it is told otherwise."""
+"""About the bytes that `read` returns by default."""
 
 
 class StreamState(NamedTuple):
-    """What a stream is like at one moment."""
+    """Identity and extents of a stream at one moment."""
 
     identity: str
-    """By which it is known from another one of its name; empty if the server is too old to tell."""
+    """Distinguishes it from an earlier stream of its name; empty if the server is too old to have one."""
     extents: list[tuple[int, int]]
     """The earliest and the latest offset of each partition."""
 
@@ -44,7 +44,7 @@ class StreamSource(ABC):
 
     @abstractmethod
     def state(self) -> StreamState:
-        """What it is like now."""
+        """Identity and extents, as they are now."""
 
     def extents(self) -> list[tuple[int, int]]:
         """The earliest and the latest offset of each partition, as they are now."""
@@ -56,7 +56,7 @@ class StreamSource(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of files and connections."""
+        """Close files and connections."""
 
     def __enter__(self) -> Self:
         return self
@@ -77,7 +77,7 @@ class StreamSource(ABC):
 
         They come as the log has them, some `size` bytes of it at a time: this is the quickest way to read many. The
         first record may have messages before the offset too, the last some behind the end. Errors are those of `read`.
-        Blocks are put into a `room` if one is given, and hold until that is cleared.
+        Blocks are put into the pool `room` if one is given, and are valid until that is cleared.
         """
 
     def read(
@@ -114,16 +114,16 @@ class StreamSource(ABC):
 
 
 class Lag(NamedTuple):
-    """Messages that are not done, and how long the oldest of them has waited."""
+    """Messages that are not processed, and how long the oldest of them has waited."""
 
     messages: int
     seconds: float
 
 
 def stream_lag(source: StreamSource, done: Mapping[int, int], now_ms: float) -> Lag:
-    """How far behind somebody is who has done each partition up to (not with) this offset.
+    """The lag of a reader that has processed each partition up to, but without, the offset in `done`.
 
-    Of a partition that is not named, nothing is done. What retention has taken is not waited for any more.
+    Of a partition that is not in `done`, nothing is processed. What retention has deleted does not count.
     """
     messages, oldest = 0, now_ms
     for partition, (earliest, latest) in enumerate(source.extents()):

@@ -1,4 +1,5 @@
-"""What readers of a stream get: spans of messages as they were stored, and single messages for those who want them."""
+"""What readers of a stream get: spans of messages as they were stored, which give single messages when iterated
+over."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -86,7 +87,7 @@ class StreamSpan(ABC):
 
     @abstractmethod
     def _part(self, lo: int, hi: int) -> "StreamSpan":
-        """The same, if it is not all of them."""
+        """Called by `part` if that is not all of them."""
 
     def __iter__(self) -> Iterator[StreamMessage]:
         """Message by message."""
@@ -125,7 +126,7 @@ class UniformStreamSpan(StreamSpan):
 
     @property
     def topics(self) -> list[str]:
-        """That one topic so many times."""
+        """The one topic, once for each message."""
         return [self.topic] * self.count
 
     @property
@@ -135,7 +136,7 @@ class UniformStreamSpan(StreamSpan):
 
     @property
     def all_properties(self) -> list[bytes]:
-        """Those properties so many times."""
+        """The one set of properties, once for each message."""
         return [self.properties] * self.count
 
     def _part(self, lo: int, hi: int) -> "UniformStreamSpan":

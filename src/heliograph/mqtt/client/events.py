@@ -1,4 +1,4 @@
-"""What a client session tells its owner, in the order in which it happened.
+"""The events that a client session reports to its owner, in the order in which they happened.
 
 SUBACK, UNSUBACK and AUTH of the server are events as they are.
 """
@@ -14,15 +14,15 @@ NO_IDS = range(0)
 
 
 class Connected(NamedTuple):
-    """The server has let us in."""
+    """The server has accepted the connection."""
 
     connack: ConnAck
     session_present: bool
-    """MQTT 3.1 cannot say: there it is what we asked for."""
+    """In MQTT 3.1, whose CONNACK does not say it, what CONNECT asked for."""
 
 
 class Refused(NamedTuple):
-    """The server does not let us in. The connection is over."""
+    """The server has refused the connection, which is over."""
 
     reason: Reason
     connack: ConnAck
@@ -101,9 +101,9 @@ class Messages(Arrival):
         self.retain = bool(flags & 1)
         self.dup = bool(flags & 8)
         self.properties = properties
-        """Not to be changed: other messages have the same object. There is never a topic alias in it."""
+        """Read only: other messages share the object. There is never a topic alias in it."""
         self.encoded_properties = encoded_properties
-        """The same as MQTT 5 writes them, without their length."""
+        """The properties as MQTT 5 writes them, without their length."""
         self.table = (b"", PUBACKS, PUBRECS)[self.qos]
 
     def __repr__(self) -> str:

@@ -1,4 +1,6 @@
-"""What was published with QoS 1 and 2 and is not done with, as runs of consecutive numbers.
+"""What was published with QoS 1 and 2 and is in flight, as runs of consecutive numbers.
+
+Theory of operation
 
 The runs of the queue cover all numbers from the oldest one in flight to the newest, without gaps: so the packet
 identifier in an acknowledgement gives the number, and the number gives the run. A run knows the state of each of its
@@ -37,7 +39,7 @@ class Run:
         self.retain = retain
         self.properties = properties
         self.left = len(payloads)
-        """How many are not done."""
+        """How many are not acknowledged yet (QoS 2: not completed)."""
         self.states = bytearray(len(payloads))
 
     def stretches(self, state: bytes, start: int, stop: int) -> list[tuple[int, int]]:
@@ -66,7 +68,7 @@ class InFlight:
         return LAST_ID - (self._next - self._runs[0].first) if self._runs else LAST_ID
 
     def add(self, topic: str, payloads: Sequence[bytes], qos: int, retain: bool, properties: Properties) -> list[Run]:
-        """Put messages in flight, no more than there is room for. Where identifiers begin anew, another run begins."""
+        """Put messages in flight, `room` at most. Where identifiers start again, another run begins."""
         made = []
         while payloads:
             count = min(len(payloads), LAST_ID - self._next % LAST_ID)
@@ -88,7 +90,7 @@ class InFlight:
         return packet_id(request.first)
 
     def answered(self, identifier: int) -> bool:
-        """A request was answered; whether there was one."""
+        """Take the answer to a request; False if there was no such request."""
         return bool(self._move(identifier, 1, _REQUEST, SENT, DONE))
 
     def acknowledged(self, identifier: int, count: int) -> list[range]:

@@ -65,7 +65,7 @@ class Publishing:
     def write_again(
         self, first: int, topic: str, payloads: Sequence[bytes], properties: Properties, identifier: int
     ) -> bytes:
-        """The same for messages that may have arrived before."""
+        """Packets for messages that may have arrived before: marked as duplicates, and without aliases."""
         encoded = b""
         if self._version == 5:
             # An alias of the connection before means nothing on this one.

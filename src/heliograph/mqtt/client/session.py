@@ -1,4 +1,4 @@
-"""The client's end of a session: see the package for what may happen in which order."""
+"""The client's end of a session; the package's docstring has its theory of operation."""
 
 from collections.abc import Iterable, Sequence
 from math import inf
@@ -96,7 +96,7 @@ class ClientSession:
             self._end()
 
     def authenticate(self, data: bytes, *, again: bool = False) -> None:
-        """Answer the server's AUTH, or with `again` begin to authenticate anew while connected."""
+        """Answer the server's AUTH, or with `again` start to authenticate once more while connected."""
         method = self._connect.properties.get("authentication_method")
         if method is None or self._over or (again and not self.connected):
             raise NotConnected(
@@ -156,7 +156,7 @@ class ClientSession:
 
     @property
     def in_flight(self) -> int:
-        """How many messages of QoS 1 and 2 are not done with."""
+        """How many messages of QoS 1 and 2 are in flight."""
         return self._in_flight.size
 
     @property
@@ -278,7 +278,7 @@ class ClientSession:
             raise ProtocolError(Reason.RECEIVE_MAXIMUM_EXCEEDED, text)
 
     def _acknowledge_all(self, events: list[Event]) -> list[Event]:
-        """Acknowledge all that has arrived; what remains is what tells the owner something."""
+        """Acknowledge all that has arrived; the events that the owner needs to see."""
         told: list[Event] = []
         for event in events:
             if isinstance(event, Arrival):

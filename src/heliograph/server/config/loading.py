@@ -101,7 +101,7 @@ class Config:
     source: Path | None = field(default=None, compare=False)
     """The file that this came from."""
     warnings: tuple[str, ...] = field(default=(), compare=False)
-    """What is allowed but deserves a second look, one network_error_text each."""
+    """What is allowed but deserves a second look, one sentence each."""
 
 
 def load(path: Path | None) -> Config:

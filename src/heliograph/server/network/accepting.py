@@ -11,7 +11,7 @@ import os
 import resource
 import socket
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any, Protocol
 
@@ -158,12 +158,18 @@ async def tcp_sockets(host: str, port: int) -> list[ListeningSocket]:
 
 
 def _tcp_socket(family: int, address: tuple[object, ...]) -> ListeningSocket:
-    sock = ListeningSocket(family, socket.SOCK_STREAM)
+    options = [(socket.SOL_SOCKET, socket.SO_REUSEADDR), (socket.IPPROTO_TCP, socket.TCP_NODELAY)]  # accepted inherit
+    if family == socket.AF_INET6:
+        options.append((socket.IPPROTO_IPV6, socket.IPV6_V6ONLY))
+    return _listening(ListeningSocket(family, socket.SOCK_STREAM), address, options)
+
+
+def _listening(
+    sock: ListeningSocket, address: tuple[object, ...] | str, options: Iterable[tuple[int, int]] = ()
+) -> ListeningSocket:
     try:
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # accepted sockets inherit it
-        if family == socket.AF_INET6:
-            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        for level, option in options:
+            sock.setsockopt(level, option, 1)
         sock.bind(address)
         sock.listen(BACKLOG)
         sock.setblocking(False)
@@ -182,12 +188,4 @@ def unix_socket(path: str) -> ListeningSocket:
                     probe.connect(path)
                 except ConnectionRefusedError:
                     os.unlink(path)
-    sock = ListeningSocket(socket.AF_UNIX)
-    try:
-        sock.bind(path)
-        sock.listen(BACKLOG)
-        sock.setblocking(False)
-    except BaseException:
-        sock.close()
-        raise
-    return sock
+    return _listening(ListeningSocket(socket.AF_UNIX), path)

@@ -11,7 +11,7 @@ from heliograph.flow.engine.outcome import Outcome, Put, Result
 from heliograph.flow.engine.run import Resources
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.loading.flow_loading import load_flow
-from small_flows import write_flow
+from small_flows import JOIN_PRICES, write_flow
 
 NOON = datetime(2026, 1, 1, 12, 0, 0)
 
@@ -53,17 +53,6 @@ connections:
   - late.out -> some
   - reply.unknown -> unknown
 """
-JOIN = """CREATE COMPUTE MODULE Join
-  CREATE FUNCTION Main() RETURNS BOOLEAN
-  BEGIN
-    SET OutputRoot.Properties = InputRoot.Properties;
-    CREATE FIELD OutputRoot.XMLNSC.All;
-    SET OutputRoot.XMLNSC.All.First = InputRoot.ComIbmAggregateReplyBody.First.XMLNSC.Price;
-    SET OutputRoot.XMLNSC.All.Second = InputRoot.ComIbmAggregateReplyBody.Second.XMLNSC.Price;
-    RETURN TRUE;
-  END;
-END MODULE;
-"""
 
 
 class Broker:
@@ -74,7 +63,7 @@ class Broker:
         (folder / "back").mkdir()
         self.out = compile_flow(load_flow(write_flow(folder / "out", fan_out)))
         text = FAN_IN.replace("unknown_timeout: UNKNOWN", f"unknown_timeout: {unknown}")
-        self.back = compile_flow(load_flow(write_flow(folder / "back", text, join__esql=JOIN)))
+        self.back = compile_flow(load_flow(write_flow(folder / "back", text, join__esql=JOIN_PRICES)))
         self._file = folder / "aggregation.db"
         self.now = NOON
         self.store = SqliteAggregationStore(self._file)
@@ -354,7 +343,7 @@ def test_an_exception_behind_a_timeout_goes_to_catch_or_stays_due(tmp_path: Path
     text = FAN_IN.replace("unknown_timeout: UNKNOWN", "unknown_timeout: 0")
     text = text.replace("late: {type: Compute, esql: join.esql}", "late: {type: Throw}")
     text = text.replace("late.out -> some", "join.out1 -> some") + catch
-    broker.back = compile_flow(load_flow(write_flow(tmp_path / "back", text, join__esql=JOIN)))
+    broker.back = compile_flow(load_flow(write_flow(tmp_path / "back", text, join__esql=JOIN_PRICES)))
     later = NOON + timedelta(seconds=60)
     resources = Resources(aggregation=broker.store)
     (timer,) = broker.back.due(later, resources)

@@ -6,19 +6,9 @@ import pytest
 
 from heliograph.flow.engine.outcome import Result
 from heliograph.flow.testing import FlowUnderTest
-from small_flows import flow_under_test
+from small_flows import esql_module, flow_under_test
 
 ORDER = "<Order><Amount>250</Amount></Order>"
-
-
-def module(kind: str, body: str) -> str:
-    return f"""CREATE {kind} MODULE Work
-  CREATE FUNCTION Main() RETURNS BOOLEAN
-  BEGIN
-    {body}
-  END;
-END MODULE;
-"""
 
 
 def compute(folder: Path, body: str, properties: str = "", connections: str = "  - work.out -> out\n") -> FlowUnderTest:
@@ -52,7 +42,7 @@ def process(message):
     message.exception_list.append(Element("x", "in"))
     return message
 """
-    return flow_under_test(folder, text, work__esql=module("COMPUTE", body), before__py=before)
+    return flow_under_test(folder, text, work__esql=esql_module("COMPUTE", body), before__py=before)
 
 
 CHANGE_ALL = """SET OutputRoot = InputRoot;
@@ -155,13 +145,15 @@ connections:
     ).replace("work.out -> out", "work.out -> bad")
     body = """SET OutputRoot = InputRoot; PROPAGATE;
     SET OutputRoot = InputRoot; PROPAGATE TO TERMINAL 'out1'; RETURN FALSE;"""
-    with flow_under_test(tmp_path, text, work__esql=module("COMPUTE", body)) as flow:
+    with flow_under_test(tmp_path, text, work__esql=esql_module("COMPUTE", body)) as flow:
         assert flow.send(ORDER) is Result.DONE
         assert list(flow.queues) == ["OUT"]
 
 
 def test_the_exception_list_of_an_error_in_esql(tmp_path: Path) -> None:
-    with flow_under_test(tmp_path, SHORT, work__esql=module("COMPUTE", "SET OutputRoot.XMLNSC.x = 1 / 0;")) as flow:
+    with flow_under_test(
+        tmp_path, SHORT, work__esql=esql_module("COMPUTE", "SET OutputRoot.XMLNSC.x = 1 / 0;")
+    ) as flow:
         assert flow.send(ORDER) is Result.DEAD_LETTER
         lines = flow.failures[0].exceptions.splitlines()
         assert [line.split(" in ")[0] for line in lines] == [
@@ -184,13 +176,13 @@ connections:
 
 
 def test_an_empty_output_message_is_an_error_behind(tmp_path: Path) -> None:
-    with flow_under_test(tmp_path, SHORT, work__esql=module("COMPUTE", "RETURN TRUE;")) as flow:
+    with flow_under_test(tmp_path, SHORT, work__esql=esql_module("COMPUTE", "RETURN TRUE;")) as flow:
         assert flow.send(ORDER) is Result.DEAD_LETTER
         assert "test.out: The message is empty" in flow.failures[0].exceptions
 
 
 def test_a_compute_that_changes_nothing_puts_the_envelope_that_came(tmp_path: Path) -> None:
-    esql = module("COMPUTE", "SET OutputRoot = InputRoot; RETURN TRUE;")
+    esql = esql_module("COMPUTE", "SET OutputRoot = InputRoot; RETURN TRUE;")
     with flow_under_test(tmp_path, SHORT, work__esql=esql) as flow:
         flow.send("<Order>  unread & unchecked", message_id=b"same")
         assert flow.queue("OUT")[0].body == b"<Order>  unread & unchecked"
@@ -198,7 +190,7 @@ def test_a_compute_that_changes_nothing_puts_the_envelope_that_came(tmp_path: Pa
 
 
 def test_a_message_without_headers_is_as_persistent_as_the_one_it_was_made_from(tmp_path: Path) -> None:
-    esql = module("COMPUTE", "SET OutputRoot.XMLNSC.a = 1; RETURN TRUE;")
+    esql = esql_module("COMPUTE", "SET OutputRoot.XMLNSC.a = 1; RETURN TRUE;")
     with flow_under_test(tmp_path, SHORT, work__esql=esql) as flow:
         flow.send(ORDER, persistent=True)
         flow.send(ORDER, persistent=False)
@@ -225,8 +217,8 @@ connections:
   - order.second -> look
   - look.out -> second
 """
-    look = module("COMPUTE", "SET OutputRoot.XMLNSC.Seen = InputBody.Order.Amount; RETURN TRUE;")
-    with flow_under_test(tmp_path, text, work__esql=module("COMPUTE", body), look__esql=look) as flow:
+    look = esql_module("COMPUTE", "SET OutputRoot.XMLNSC.Seen = InputBody.Order.Amount; RETURN TRUE;")
+    with flow_under_test(tmp_path, text, work__esql=esql_module("COMPUTE", body), look__esql=look) as flow:
         assert flow.send(ORDER) is Result.DONE, flow.failures
         assert flow.queue("FIRST")[0].body == b"<Order><Amount>changed</Amount></Order>"
         assert flow.queue("SECOND")[0].body == b"<Seen>250</Seen>"
@@ -259,7 +251,7 @@ connections:
     ],
 )
 def test_a_filter_has_three_ways_and_failure(tmp_path: Path, message: str, queue: str) -> None:
-    esql = module("FILTER", "RETURN Body.Order.Amount > 100;")
+    esql = esql_module("FILTER", "RETURN Body.Order.Amount > 100;")
     with flow_under_test(tmp_path, FILTER, work__esql=esql) as flow:
         assert flow.send(message) is Result.DONE
         assert [(name, put[0].body) for name, put in flow.queues.items()] == [(queue, message.encode())]
@@ -267,13 +259,13 @@ def test_a_filter_has_three_ways_and_failure(tmp_path: Path, message: str, queue
 
 def test_a_way_that_is_not_connected_is_the_end_of_the_path(tmp_path: Path) -> None:
     text = FILTER.replace("  - work.true -> yes_\n", "").replace("  yes_: {type: QueueOutput, queue: YES}\n", "")
-    with flow_under_test(tmp_path, text, work__esql=module("FILTER", "RETURN TRUE;")) as flow:
+    with flow_under_test(tmp_path, text, work__esql=esql_module("FILTER", "RETURN TRUE;")) as flow:
         assert flow.send("<a/>") is Result.DONE
         assert flow.queues == {}
 
 
 def test_a_filter_reads_only_the_parts_that_it_looks_into(tmp_path: Path) -> None:
-    esql = module("FILTER", "RETURN Root.MQMD.Priority = 7;")
+    esql = esql_module("FILTER", "RETURN Root.MQMD.Priority = 7;")
     with flow_under_test(tmp_path, FILTER, work__esql=esql) as flow:
         flow.send("<never ends", priority=7)
         assert list(flow.queues) == ["YES"]
@@ -293,7 +285,7 @@ connections:
   - work.true -> one
   - order.second -> two
 """
-    esql = module("FILTER", "SET LocalEnvironment.x = 1; SET Environment.x = 2; RETURN TRUE;")
+    esql = esql_module("FILTER", "SET LocalEnvironment.x = 1; SET Environment.x = 2; RETURN TRUE;")
     with flow_under_test(tmp_path, text, work__esql=esql) as flow:
         assert flow.send("<a/>") is Result.DONE, flow.failures
         assert flow.trace == "one 1\ntwo NULL 2\n"
@@ -313,8 +305,8 @@ connections:
   - filter.false -> out
 data_sources: {SHOP: null}
 """
-INSERT = module("DATABASE", "INSERT INTO Database.ORDERS (ID) VALUES (Body.Order.Id); RETURN TRUE;")
-BAD = module("FILTER", "RETURN Body.Order.Id = 'bad';").replace("Work", "Bad")
+INSERT = esql_module("DATABASE", "INSERT INTO Database.ORDERS (ID) VALUES (Body.Order.Id); RETURN TRUE;")
+BAD = esql_module("FILTER", "RETURN Body.Order.Id = 'bad';").replace("Work", "Bad")
 
 
 def stored(folder: Path, message: str, transaction: str = "yes", properties: str = "") -> tuple[Result, list[object]]:

@@ -5,23 +5,13 @@ from pathlib import Path
 import pytest
 
 from heliograph.flow.testing import FlowUnderTest
-from small_flows import flow_under_test
+from small_flows import esql_module, flow_under_test
 
 ORDER = "<Order><Amount>250</Amount></Order>"
 SHOWN = (
     "${FIELDVALUE(Body.Order.Amount)} ${FIELDVALUE(LocalEnvironment.x)} "
     "${FIELDVALUE(Environment.x)} ${CARDINALITY(ExceptionList.*[])}"
 )
-
-
-def module(kind: str, body: str) -> str:
-    return f"""CREATE {kind} MODULE Work
-  CREATE FUNCTION Main() RETURNS BOOLEAN
-  BEGIN
-    {body}
-  END;
-END MODULE;
-"""
 
 
 def flow(
@@ -50,7 +40,7 @@ def process(message):
     message.local_environment.append(Element("x", "in"))
     return message
 """
-    return flow_under_test(folder, text, work__esql=routine + module(kind, body), before__py=before)
+    return flow_under_test(folder, text, work__esql=routine + esql_module(kind, body), before__py=before)
 
 
 REFERENCES = """DECLARE m REFERENCE TO <root>.XMLNSC.Order.Amount;
@@ -165,7 +155,7 @@ connections:
     END FOR;
     RETURN TRUE;"""
     with flow_under_test(
-        tmp_path, text, work__esql=module("COMPUTE", body), show__esql=module("COMPUTE", show)
+        tmp_path, text, work__esql=esql_module("COMPUTE", body), show__esql=esql_module("COMPUTE", show)
     ) as under_test:
         under_test.send(ORDER)
         (sent,) = under_test.queue("OUT")

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from flow.language.esql import printing
 from heliograph.flow.language.esql import syntax as s
-from heliograph.flow.language.esql.builtin_functions import FUNCTIONS, ROUNDINGS, WITHOUT_PARENTHESES, YIELDING
+from heliograph.flow.language.esql.builtin_functions import FUNCTIONS, OVERRIDABLE, ROUNDINGS, WITHOUT_PARENTHESES
 from heliograph.flow.language.esql.parsing.program_parsing import parse_expression, parse_program
 
 QUICK = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
@@ -71,7 +71,7 @@ def references(inner: st.SearchStrategy[s.Expression]) -> st.SearchStrategy[s.Fi
 
 def calls(inner: st.SearchStrategy[s.Expression]) -> st.SearchStrategy[s.Call]:
     special = {"SUBSTRING", "POSITION", "OVERLAY", "TRIM", "EXTRACT", "ROUND", "ASBITSTREAM"}
-    plain = sorted(set(FUNCTIONS) - special - WITHOUT_PARENTHESES - YIELDING)
+    plain = sorted(set(FUNCTIONS) - special - WITHOUT_PARENTHESES - OVERRIDABLE)
     builds = st.builds
     return st.one_of(
         builds(s.Call, identifiers, some(inner), schema=st.lists(identifiers, max_size=2).map(tuple)),

@@ -10,7 +10,7 @@ _BLANKS = " \t\n\r"
 
 
 class MalformedDocument(Exception):
-    """Something that is not as it must be; the reader knows where."""
+    """A document that is not well-formed, or nested too deeply; the reader knows where."""
 
     def __init__(self, expected: str, found: str) -> None:
         super().__init__(expected, found)

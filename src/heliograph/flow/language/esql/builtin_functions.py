@@ -80,8 +80,8 @@ FUNCTIONS: dict[str, Signature] = {
 }
 """Functions of the language by name, in upper case. CAST, CASE, SELECT, ROW, LIST, PASSTHRU and FOR are not calls."""
 
-YIELDING = frozenset({"BASE64DECODE", "BASE64ENCODE"})
-"""Functions that came late to the language: if a program has a routine of its own of such a name, that is meant."""
+OVERRIDABLE = frozenset({"BASE64DECODE", "BASE64ENCODE"})
+"""Functions that are newer than many programs: a routine of the program with such a name takes precedence."""
 
 EXTRACTS = frozenset(
     [

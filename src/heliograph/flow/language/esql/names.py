@@ -13,7 +13,7 @@ from heliograph.flow.tree.element_types import NAME, NAME_VALUE, VALUE, Json, Xm
 
 _ANY_DOMAIN = {"Name": NAME, "Value": VALUE, "NameValue": NAME_VALUE}
 
-# Numbers that are written down here are those of fields that no format makes by itself.
+# Types without a name in the tree are written as numbers: no format makes fields of these types.
 _XML = {
     "Element": Xml.ELEMENT,
     "Tag": Xml.ELEMENT,
@@ -329,7 +329,7 @@ _SQL = "SQL"
 
 
 def property_of(reference: FieldReference) -> str | None:
-    """The property of the surroundings that is meant, unless a variable is: `NodeLabel`, `SQL.NodeLabel`."""
+    """The property of the broker that is meant, unless a variable is: `NodeLabel`, `SQL.NodeLabel`."""
     return _PROPERTIES.get(alone(reference))
 
 

@@ -181,7 +181,7 @@ def add(left: Any, right: Any) -> Any:
 
 
 def subtract(left: Any, right: Any) -> Any:
-    """`left - right`, but for two datetimes, which need to be told the fields: see `datetime_arithmetic.difference`."""
+    """`left - right`, but not for two datetimes: their difference needs fields (see `difference`)."""
     kind = type(left)
     if kind is type(right):
         if kind is float:

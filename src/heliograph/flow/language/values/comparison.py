@@ -221,7 +221,7 @@ _PAIRS: dict[tuple[type, type], Callable[[Any, Any], _Pair]] = {
 
 # Three-valued logic: TRUE, FALSE, and UNKNOWN, which is NULL.
 #
-# AND and OR do not evaluate their right side where the left decides: whoever compiles them sees to that, and calls
+# AND and OR do not evaluate their right side where the left decides: the compiler does that, and calls
 # `and_` and `or_` where both sides are at hand. Policy: operands other than BOOLEAN are errors, texts included.
 
 

@@ -1,4 +1,4 @@
-"""Every scalar function of ESQL by its name, for whoever compiles calls of them.
+"""Every scalar function of ESQL by its name. The compiler looks here.
 
 Functions with a syntax of their own are called with plain arguments:
 

@@ -10,7 +10,7 @@ Policy:
 - POSITION is 0 if there is nothing to be found, and 1 for an empty string. Backwards it finds what begins at or before
   FROM. Occurrences may overlap.
 - SUBSTRING BEFORE and AFTER give an empty string if there is nothing to be found.
-- TRIM takes off blanks from CHARACTER, bytes of zero from BLOB, and zeros from BIT, unless told otherwise.
+- TRIM removes blanks from CHARACTER, bytes of zero from BLOB, and zeros from BIT, unless the call names another.
 """
 
 import binascii
@@ -23,7 +23,7 @@ from heliograph.flow.language.values.bits import Bits
 from heliograph.flow.language.values.comparison import equal
 from heliograph.flow.language.values.types import character, propagates_null, type_of
 
-# What TRIM takes off if it is not told.
+# What TRIM removes by default.
 _BLANKS: dict[type, Any] = {str: " ", bytes: b"\0", Bits: Bits("0")}
 
 
@@ -148,7 +148,7 @@ def substring(text: Any, start: Any, count: Any = None) -> Any:
 
 @propagates_null
 def substring_before(text: Any, mark: Any, count: Any = None) -> Any:
-    """What stands before the first `mark`; with a count, the last so many of it."""
+    """What stands before the first `mark`; with a count, only the last `count` characters."""
     if not type(text) is type(mark) is str:
         _strings("SUBSTRING", text, mark)
     place = text.find(mark)
@@ -159,7 +159,7 @@ def substring_before(text: Any, mark: Any, count: Any = None) -> Any:
 
 @propagates_null
 def substring_after(text: Any, mark: Any, count: Any = None) -> Any:
-    """What stands behind the first `mark`; with a count, the first so many of it."""
+    """What stands behind the first `mark`; with a count, only the first `count` characters."""
     if not type(text) is type(mark) is str:
         _strings("SUBSTRING", text, mark)
     place = text.find(mark)
@@ -263,7 +263,7 @@ def _count(name: str, count: Any) -> int:
 
 
 def _made(name: str, size: int, count: Any) -> int:
-    """The count of a function that makes so many of something of this size."""
+    """The count of a function that repeats something of this size."""
     if size * _count(name, count) > MOST_MADE:
         raise ExpressionError(
             BAD_ARGUMENT, f"{name} makes strings of up to {MOST_MADE}, not of {size * count}", (name, count)

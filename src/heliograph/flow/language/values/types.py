@@ -112,7 +112,7 @@ def refuse(operator: str, left: Any, right: Any) -> NoReturn:
     one, other = type_of(left).value, type_of(right).value
     hint = ""
     if "CHARACTER" in (one, other) and operator in ("+", "-", "*", "/", "||"):
-        # Comparison casts by itself, and these do not: what everybody stumbles over.
+        # Comparison casts text implicitly, and these operators do not, which is a common mistake.
         hint = "; CAST the other to CHARACTER" if operator == "||" else "; CAST CHARACTER to a number"
     raise ExpressionError(
         INCOMPATIBLE_TYPES, f"{operator} does not go with {one} and {other}{hint}", (operator, one, other, left, right)

@@ -101,7 +101,7 @@ class AmqpReplies:
 
 
 def _length(head: bytes) -> int:
-    """Of the payload, which is said at the end of what comes before it: in one byte or in four."""
+    """The length of the payload, from the end of the bytes before it: one byte or four."""
     return int.from_bytes(head[-4:]) if head[-5] == 0xB0 and head[-8:-5] == _DATA else head[-1]
 
 

@@ -147,7 +147,7 @@ class AmqpConnection(LoadClient):
         return at
 
     def _begin_frame(self, data: memoryview, at: int, stop: int) -> None:
-        """The beginning of a large message is all that is needed: keep that, and let the rest go by as it comes."""
+        """Keep the beginning of a large message, which is all that is needed, and discard the rest as it arrives."""
         self._beginning = bytes(data[at : at + HEAD])
         self._large = stop - at
         self._missing = stop - len(data)

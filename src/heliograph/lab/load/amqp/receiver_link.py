@@ -18,7 +18,7 @@ HEAD = 4096  # bytes of a frame: in these is all that is looked at
 
 
 class Consumer(Protocol):
-    """Who gets the messages of a link: the client that it belongs to."""
+    """The receiver of a link's messages: the client that the link belongs to."""
 
     def received_run(self, rows: NDArray[np.void], size: int, now: int) -> None:
         """Messages of one group have arrived, together so many bytes long."""

@@ -101,7 +101,7 @@ class MqttLoadClient(MqttConnection):
             if not used:
                 break
             at += used
-        if self._acks:
+        if self._acks:  # one write for all that was read at once
             self.link.write(b"".join(self._acks))
             self._acks.clear()
         return at
@@ -120,7 +120,7 @@ class MqttLoadClient(MqttConnection):
         return self.take_control(data, at, now)
 
     def take_other(self, first: int, packet: Packet, now: int) -> None:
-        """Acknowledgements come this way when they say a reason."""
+        """Acknowledgements with a reason code are taken here."""
         if isinstance(packet, PubAck | PubRec | PubRel | PubComp):
             if packet.reason >= 0x80:
                 self.client_group.meter.failed(f"{type(packet).__name__} with reason 0x{packet.reason:02X}")

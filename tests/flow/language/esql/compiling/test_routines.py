@@ -6,7 +6,7 @@ import pytest
 
 from flow.language.esql.conftest import DEEP, module, program
 from heliograph.flow.errors import StatementError, ThrowError
-from heliograph.flow.language.esql.runtime.signals import state_of
+from heliograph.flow.language.esql.runtime.exceptions import state_of
 
 CHANGES = "CREATE FUNCTION f() RETURNS CHARACTER BEGIN SET Environment.x.y = 'new'; RETURN 'f'; END;"
 COUNTS = "CREATE FUNCTION next(INOUT n INTEGER) RETURNS INTEGER BEGIN SET n = n + 1; RETURN n; END;"

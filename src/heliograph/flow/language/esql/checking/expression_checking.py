@@ -4,7 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 from heliograph.flow.errors import EsqlMistake
-from heliograph.flow.language.esql.builtin_functions import FUNCTIONS, YIELDING
+from heliograph.flow.language.esql import syntax
+from heliograph.flow.language.esql.builtin_functions import FUNCTIONS, OVERRIDABLE
 from heliograph.flow.language.esql.checking.scopes import Library, Scope, Variable
 from heliograph.flow.language.esql.names import (
     BROKER_PROPERTIES,
@@ -17,35 +18,6 @@ from heliograph.flow.language.esql.names import (
     property_of,
 )
 from heliograph.flow.language.esql.source_text import MOST_MISTAKES, Source, suggestion
-from heliograph.flow.language.esql.syntax import (
-    Between,
-    Binary,
-    Call,
-    Case,
-    Cast,
-    Difference,
-    Every,
-    Expression,
-    FieldConstant,
-    FieldReference,
-    FromEnd,
-    FromItem,
-    FromStart,
-    In,
-    Is,
-    Like,
-    ListOf,
-    Literal,
-    Passthru,
-    PathStep,
-    Position,
-    Quantified,
-    Routine,
-    Row,
-    Select,
-    SelectItem,
-    Unary,
-)
 
 _WITH_FIELDS = ("ROW", "REFERENCE", "CORRELATION")
 _KNOWN_EVERYWHERE = (*BROKER_PROPERTIES, *CONSTANTS)
@@ -69,62 +41,64 @@ class ExpressionChecker:
         self._library = library
         self.found: list[EsqlMistake] = []
         self._mistakes = 0
-        self._by_type: dict[type[Expression], Callable[[Any, Scope], None]] = {
-            Literal: lambda node, scope: None,
-            FieldReference: self.reading,
-            Unary: lambda node, scope: self.expression(node.operand, scope),
-            Binary: self._binary,
-            Difference: lambda node, scope: self.expressions((node.later, node.earlier), scope),
-            Is: lambda node, scope: self.expression(node.operand, scope),
-            Between: lambda node, scope: self.expressions((node.operand, node.low, node.high), scope),
-            In: lambda node, scope: self.expressions((node.operand, *node.choices), scope),
-            Like: lambda node, scope: self.expressions((node.operand, node.pattern, node.escape), scope),
-            Case: self._case,
-            Cast: self._cast,
-            Quantified: self._quantified,
-            Call: self._call,
-            Passthru: self.passthru,
-            Select: self._select,
-            Row: self._row,
-            ListOf: lambda node, scope: self.expressions(node.items, scope),
+        self._by_type: dict[type[syntax.Expression], Callable[[Any, Scope], None]] = {
+            syntax.Literal: lambda node, scope: None,
+            syntax.FieldReference: self.reading,
+            syntax.Unary: lambda node, scope: self.expression(node.operand, scope),
+            syntax.Binary: self._binary,
+            syntax.Difference: lambda node, scope: self.expressions((node.later, node.earlier), scope),
+            syntax.Is: lambda node, scope: self.expression(node.operand, scope),
+            syntax.Between: lambda node, scope: self.expressions((node.operand, node.low, node.high), scope),
+            syntax.In: lambda node, scope: self.expressions((node.operand, *node.choices), scope),
+            syntax.Like: lambda node, scope: self.expressions((node.operand, node.pattern, node.escape), scope),
+            syntax.Case: self._case,
+            syntax.Cast: self._cast,
+            syntax.Quantified: self._quantified,
+            syntax.Call: self._call,
+            syntax.Passthru: self.passthru,
+            syntax.Select: self._select,
+            syntax.Row: self._row,
+            syntax.ListOf: lambda node, scope: self.expressions(node.items, scope),
         }
 
-    def report(self, at: Position, text: str) -> None:
+    def report(self, at: syntax.Position, text: str) -> None:
         """Note a mistake."""
         self.found.append(self._source.mistake(*at, text))
         self._mistakes += 1
         if self._mistakes == MOST_MISTAKES:
             raise TooManyMistakes
 
-    def warn(self, at: Position, text: str) -> None:
+    def warn(self, at: syntax.Position, text: str) -> None:
         """Note something that is right, but hardly meant."""
         self.found.append(self._source.mistake(*at, text, warning=True))
 
-    def expression(self, node: Expression | None, scope: Scope) -> None:
+    def expression(self, node: syntax.Expression | None, scope: Scope) -> None:
         """Check an expression, if there is one."""
         if node is not None:
             self._by_type[type(node)](node, scope)
 
-    def _binary(self, node: Binary, scope: Scope) -> None:
+    def _binary(self, node: syntax.Binary, scope: Scope) -> None:
         sides = (node.left, node.right)
-        if node.operator in _COMPARISONS and any(isinstance(side, Literal) and side.value is None for side in sides):
+        if node.operator in _COMPARISONS and any(
+            isinstance(side, syntax.Literal) and side.value is None for side in sides
+        ):
             test = "IS NOT NULL" if node.operator == "<>" else "IS NULL"
             self.warn(node.at, f"{node.operator} NULL is never TRUE: use {test}")
         self.expressions(sides, scope)
 
-    def expressions(self, nodes: tuple[Expression | None, ...], scope: Scope) -> None:
+    def expressions(self, nodes: tuple[syntax.Expression | None, ...], scope: Scope) -> None:
         """Check some expressions."""
         for node in nodes:
             self.expression(node, scope)
 
     # Field references
 
-    def reading(self, reference: FieldReference, scope: Scope) -> None:
+    def reading(self, reference: syntax.FieldReference, scope: Scope) -> None:
         """Check a reference to something that is read."""
         self._resolve(reference, scope)
         self.steps(reference.steps, scope)
 
-    def writing(self, reference: FieldReference, scope: Scope) -> Variable | None:
+    def writing(self, reference: syntax.FieldReference, scope: Scope) -> Variable | None:
         """Check a reference to something that is changed; gives the variable, if it begins with one."""
         variable = self._resolve(reference, scope)
         self.steps(reference.steps, scope)
@@ -138,13 +112,13 @@ class ExpressionChecker:
             self.report(reference.at, f"{name} cannot be changed{hint}")
         return variable
 
-    def table(self, reference: FieldReference, scope: Scope) -> None:
+    def table(self, reference: syntax.FieldReference, scope: Scope) -> None:
         """Check a reference to a table, or to anything else in a database."""
         if reference.correlation.upper() != "DATABASE":
             self.report(reference.at, f"expected Database, found {reference.correlation}")
         self.steps(reference.steps, scope)
 
-    def reference_variable(self, name: str, at: Position, scope: Scope) -> None:
+    def reference_variable(self, name: str, at: syntax.Position, scope: Scope) -> None:
         """Check the name of a variable that must be a reference."""
         variable = scope.variable(name)
         if variable is None:
@@ -152,19 +126,19 @@ class ExpressionChecker:
         elif variable.kind not in ("REFERENCE", "CORRELATION"):
             self.report(at, f"{name} is of type {variable.kind}, but a REFERENCE is needed here")
 
-    def steps(self, steps: tuple[PathStep, ...], scope: Scope) -> None:
+    def steps(self, steps: tuple[syntax.PathStep, ...], scope: Scope) -> None:
         """Check what stands in a path."""
         for number, step in enumerate(steps, 1):
-            if isinstance(step.name, Expression):
+            if isinstance(step.name, syntax.Expression):
                 self.expression(step.name, scope)
-            if isinstance(step.namespace, Expression):
+            if isinstance(step.namespace, syntax.Expression):
                 self.expression(step.namespace, scope)
             elif isinstance(step.namespace, str) and self._undeclared(step.namespace, scope):
                 text = f"the namespace {step.namespace} is not declared: DECLARE {step.namespace} NAMESPACE '...'"
                 self.warn(step.at, text)
             self.field_type(step.type, scope)
             self._index(step.index, scope)
-            if step.index is Every.ONE and number < len(steps):
+            if step.index is syntax.Every.ONE and number < len(steps):
                 self.report(step.at, "[] stands at the end of a path only: it means all of the last fields")
 
     def _undeclared(self, namespace: str, scope: Scope) -> bool:
@@ -173,18 +147,20 @@ class ExpressionChecker:
             return False
         return scope.variable(namespace) is None and self._library.variable(namespace) is None
 
-    def field_type(self, kind: FieldConstant | Expression | None, scope: Scope) -> None:
+    def field_type(self, kind: syntax.FieldConstant | syntax.Expression | None, scope: Scope) -> None:
         """Check the type of a field, if it is an expression."""
-        if isinstance(kind, Expression):
+        if isinstance(kind, syntax.Expression):
             self.expression(kind, scope)
 
-    def _index(self, index: Expression | FromStart | FromEnd | Every | None, scope: Scope) -> None:
-        if isinstance(index, Expression):
+    def _index(
+        self, index: syntax.Expression | syntax.FromStart | syntax.FromEnd | syntax.Every | None, scope: Scope
+    ) -> None:
+        if isinstance(index, syntax.Expression):
             self.expression(index, scope)
-        elif isinstance(index, FromStart | FromEnd):
+        elif isinstance(index, syntax.FromStart | syntax.FromEnd):
             self.expression(index.number, scope)
 
-    def _resolve(self, reference: FieldReference, scope: Scope) -> Variable | None:
+    def _resolve(self, reference: syntax.FieldReference, scope: Scope) -> Variable | None:
         """Find what a reference begins with; gives it if it is a variable."""
         name, steps = reference.correlation, reference.steps
         self._index(reference.index, scope)
@@ -201,13 +177,13 @@ class ExpressionChecker:
             self.report(reference.at, self._unknown(reference, scope))
         return None
 
-    def _known_everywhere(self, reference: FieldReference) -> bool:
+    def _known_everywhere(self, reference: syntax.FieldReference) -> bool:
         if property_of(reference) is not None or constant_of(reference) is not None:
             return True
         function = FUNCTIONS.get(alone(reference))
         return function is not None and function.least == 0
 
-    def _unknown(self, reference: FieldReference, scope: Scope) -> str:
+    def _unknown(self, reference: syntax.FieldReference, scope: Scope) -> str:
         name = reference.correlation
         if name.upper() == "OUTPUTBODY":
             return f"there is no OutputBody{_NO_BODY}"
@@ -233,13 +209,13 @@ class ExpressionChecker:
 
     # Expressions with others inside
 
-    def _case(self, node: Case, scope: Scope) -> None:
+    def _case(self, node: syntax.Case, scope: Scope) -> None:
         self.expression(node.operand, scope)
         for branch in node.branches:
             self.expressions((branch.condition, branch.value), scope)
         self.expression(node.otherwise, scope)
 
-    def _cast(self, node: Cast, scope: Scope) -> None:
+    def _cast(self, node: syntax.Cast, scope: Scope) -> None:
         self.expressions((*node.sources, node.ccsid, node.encoding, node.format, node.default), scope)
         target = node.type.name
         most = {"DATE": 3, "TIME": 3, "GMTTIME": 3, "TIMESTAMP": 6, "GMTTIMESTAMP": 6}.get(target, 1)
@@ -247,23 +223,23 @@ class ExpressionChecker:
         if len(node.sources) not in allowed:
             self.report(node.at, f"CAST to {target} takes {_either(allowed)}, found {_values(len(node.sources))}")
 
-    def _quantified(self, node: Quantified, scope: Scope) -> None:
+    def _quantified(self, node: syntax.Quantified, scope: Scope) -> None:
         self.reading(node.source, scope)
         inner = scope.inside()
         inner.declare(Variable(node.name or correlation_name(node.source), "CORRELATION", node.at))
         self.expression(node.predicate, inner)
 
-    def passthru(self, node: Passthru, scope: Scope) -> None:
+    def passthru(self, node: syntax.Passthru, scope: Scope) -> None:
         """Check a PASSTHRU."""
         self.expressions((node.sql, *node.values), scope)
         if node.database is not None:
             self.table(node.database, scope)
 
-    def _row(self, node: Row, scope: Scope) -> None:
+    def _row(self, node: syntax.Row, scope: Scope) -> None:
         for item in node.items:
             self._item(item, scope)
 
-    def _select(self, node: Select, scope: Scope) -> None:
+    def _select(self, node: syntax.Select, scope: Scope) -> None:
         inner = scope.inside()
         messages = False
         for source in node.sources:
@@ -281,23 +257,23 @@ class ExpressionChecker:
                 self.warn(item.at, "this value has no name in the row: write AS and a name, or SELECT ITEM")
         self.expression(node.where, inner)
 
-    def _select_table(self, source: FromItem, scope: Scope) -> None:
+    def _select_table(self, source: syntax.FromItem, scope: Scope) -> None:
         self.table(source.source, scope)
         if not source.source.steps:
             self.report(source.at, "expected a table behind FROM: Database.ORDERS")
 
-    def _item(self, item: SelectItem, scope: Scope) -> None:
+    def _item(self, item: syntax.SelectItem, scope: Scope) -> None:
         self.expression(item.value, scope)
         self.steps(item.target, scope)
 
     # Calls
 
-    def _call(self, node: Call, scope: Scope) -> None:
+    def _call(self, node: syntax.Call, scope: Scope) -> None:
         routine = self.call(node, scope)
         if routine is not None and routine.kind == "PROCEDURE" and routine.returns is None:
             self.report(node.at, f"{routine.name} is a procedure without a value: use CALL {routine.name}(...)")
 
-    def call(self, node: Call, scope: Scope) -> Routine | None:
+    def call(self, node: syntax.Call, scope: Scope) -> syntax.Routine | None:
         """Check a call; gives the routine, if it is one and is known."""
         self.expressions(node.arguments, scope)
         for _, value in node.clauses:
@@ -309,7 +285,7 @@ class ExpressionChecker:
             return None
         routine = self._library.routine(node.schema, node.name) if node.schema else scope.routine(node.name)
         routine = routine or (None if node.schema else self._library.routine_on_path(node.name))
-        if routine is None and not node.schema and node.name.upper() in YIELDING:
+        if routine is None and not node.schema and node.name.upper() in OVERRIDABLE:
             self._count(node, FUNCTIONS[node.name.upper()].least, FUNCTIONS[node.name.upper()].most)
             return None
         if routine is None:
@@ -328,25 +304,25 @@ class ExpressionChecker:
         self._outputs(node, routine, scope)
         return routine
 
-    def _last_move(self, argument: Expression, scope: Scope) -> None:
-        if isinstance(argument, FieldReference) and not argument.steps:
+    def _last_move(self, argument: syntax.Expression, scope: Scope) -> None:
+        if isinstance(argument, syntax.FieldReference) and not argument.steps:
             self.reference_variable(argument.correlation, argument.at, scope)
         else:
             self.report(argument.at, "LASTMOVE takes the name of a reference")
 
-    def _count(self, node: Call, least: int, most: int | None) -> None:
+    def _count(self, node: syntax.Call, least: int, most: int | None) -> None:
         count = len(node.arguments)
         if count < least or (most is not None and count > most):
             wanted = f"{least} or more" if most is None else _range(least, most)
             plural = "argument" if wanted == "1" else "arguments"
             self.report(node.at, f"{node.name} takes {wanted if wanted != '0' else 'no'} {plural}, found {count}")
 
-    def _outputs(self, node: Call, routine: Routine, scope: Scope) -> None:
+    def _outputs(self, node: syntax.Call, routine: syntax.Routine, scope: Scope) -> None:
         """What a routine gives back through its parameters needs a place to go."""
         for parameter, argument in zip(routine.parameters, node.arguments, strict=False):
             if parameter.mode == "IN":
                 continue
-            if isinstance(argument, FieldReference):
+            if isinstance(argument, syntax.FieldReference):
                 variable = scope.variable(argument.correlation)
                 if variable is not None and variable.constant:
                     text = f"{argument.correlation} is a constant, but {routine.name} sets it ({parameter.mode})"
@@ -355,19 +331,19 @@ class ExpressionChecker:
                 text = f"{parameter.name} of {routine.name} is {parameter.mode}: it takes a variable or a field"
                 self.report(argument.at, text)
         for argument in node.arguments[len(routine.parameters) :]:
-            last = argument.steps[-1].index if isinstance(argument, FieldReference) and argument.steps else None
-            if routine.result_sets and last is not Every.ONE:
+            last = argument.steps[-1].index if isinstance(argument, syntax.FieldReference) and argument.steps else None
+            if routine.result_sets and last is not syntax.Every.ONE:
                 self.report(argument.at, f"a result set of {routine.name} goes to a list of fields: Environment.Rows[]")
 
 
-def correlation_name(source: FieldReference) -> str:
+def correlation_name(source: syntax.FieldReference) -> str:
     """The name under which a list is known that has no AS: that of its last field."""
     last = source.steps[-1].name if source.steps else source.correlation
     return last if isinstance(last, str) else ""
 
 
-def _has_name(value: Expression) -> bool:
-    return isinstance(value, FieldReference)
+def _has_name(value: syntax.Expression) -> bool:
+    return isinstance(value, syntax.FieldReference)
 
 
 def _range(least: int, most: int) -> str:

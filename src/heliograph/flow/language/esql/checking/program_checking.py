@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from heliograph.flow.errors import EsqlMistake
-from heliograph.flow.language.esql.builtin_functions import FUNCTIONS, WITHOUT_PARENTHESES, YIELDING
+from heliograph.flow.language.esql import syntax
+from heliograph.flow.language.esql.builtin_functions import FUNCTIONS, OVERRIDABLE, WITHOUT_PARENTHESES
 from heliograph.flow.language.esql.checking.expression_checking import (
     OTHER_LANGUAGES,
     ExpressionChecker,
@@ -20,50 +21,6 @@ from heliograph.flow.language.esql.checking.expression_checking import (
 from heliograph.flow.language.esql.checking.scopes import Library, Scope, Variable, variables_of
 from heliograph.flow.language.esql.names import TERMINALS
 from heliograph.flow.language.esql.source_text import MOST_MISTAKES, Source, suggestion
-from heliograph.flow.language.esql.syntax import (
-    Attach,
-    Block,
-    Body,
-    CallStatement,
-    CaseStatement,
-    Commit,
-    Create,
-    Declaration,
-    Delete,
-    DeleteRows,
-    Detach,
-    Eval,
-    Every,
-    Expression,
-    FieldReference,
-    For,
-    HandlerDeclaration,
-    If,
-    Insert,
-    Iterate,
-    Leave,
-    ListOf,
-    Literal,
-    Log,
-    Loop,
-    Module,
-    Move,
-    Passthru,
-    PassthruStatement,
-    Program,
-    Propagate,
-    Repeat,
-    Resignal,
-    Return,
-    Rollback,
-    Routine,
-    Select,
-    Set,
-    Statement,
-    Throw,
-    Update,
-    While,
-)
 
 _COMPLEX = ("ROW", "REFERENCE", "CORRELATION")
 _NOT_EXTERNAL = ("INTERVAL", "ROW", "REFERENCE")
@@ -74,7 +31,7 @@ class Place:
     """Where a statement stands."""
 
     scope: Scope
-    routine: Routine
+    routine: syntax.Routine
     labels: tuple[tuple[str, bool], ...] = ()
     """From outside to inside; True for loops."""
     in_handler: bool = False
@@ -90,57 +47,57 @@ class StatementChecker(ExpressionChecker):
 
     def __init__(self, source: Source, kind: str, library: Library) -> None:
         super().__init__(source, kind, library)
-        self._checks: dict[type[Statement], Callable[[Any, Place], None]] = {
-            Declaration: self._declaration,
-            HandlerDeclaration: self._handler,
-            Block: lambda node, place: self.body(node.body, place.inside(node.label)),
-            Set: self._set,
-            CallStatement: self._call_statement,
-            If: self._if,
-            CaseStatement: self._case_statement,
-            While: self._while,
-            Repeat: self._repeat,
-            Loop: lambda node, place: self.body(node.body, place.inside(node.label, loop=True)),
-            For: self._for,
-            Iterate: self._iterate,
-            Leave: self._leave,
-            Return: self._return,
-            Throw: self._inserts,
-            Log: self._inserts,
-            Resignal: self._resignal,
-            Eval: lambda node, place: self.expression(node.text, place.scope),
-            Create: self._create,
-            Delete: self._delete,
-            Attach: self._attach,
-            Detach: lambda node, place: self.reference_variable(node.reference, node.at, place.scope),
-            Move: self._move,
-            Propagate: self._propagate,
-            Insert: self._insert,
-            Update: self._update,
-            DeleteRows: self._delete_rows,
-            PassthruStatement: lambda node, place: self.passthru(node.passthru, place.scope),
-            Commit: self._transaction,
-            Rollback: self._transaction,
+        self._checks: dict[type[syntax.Statement], Callable[[Any, Place], None]] = {
+            syntax.Declaration: self._declaration,
+            syntax.HandlerDeclaration: self._handler,
+            syntax.Block: lambda node, place: self.body(node.body, place.inside(node.label)),
+            syntax.Set: self._set,
+            syntax.CallStatement: self._call_statement,
+            syntax.If: self._if,
+            syntax.CaseStatement: self._case_statement,
+            syntax.While: self._while,
+            syntax.Repeat: self._repeat,
+            syntax.Loop: lambda node, place: self.body(node.body, place.inside(node.label, loop=True)),
+            syntax.For: self._for,
+            syntax.Iterate: self._iterate,
+            syntax.Leave: self._leave,
+            syntax.Return: self._return,
+            syntax.Throw: self._inserts,
+            syntax.Log: self._inserts,
+            syntax.Resignal: self._resignal,
+            syntax.Eval: lambda node, place: self.expression(node.text, place.scope),
+            syntax.Create: self._create,
+            syntax.Delete: self._delete,
+            syntax.Attach: self._attach,
+            syntax.Detach: lambda node, place: self.reference_variable(node.reference, node.at, place.scope),
+            syntax.Move: self._move,
+            syntax.Propagate: self._propagate,
+            syntax.Insert: self._insert,
+            syntax.Update: self._update,
+            syntax.DeleteRows: self._delete_rows,
+            syntax.PassthruStatement: lambda node, place: self.passthru(node.passthru, place.scope),
+            syntax.Commit: self._transaction,
+            syntax.Rollback: self._transaction,
         }
 
-    def body(self, statements: Body, place: Place) -> None:
+    def body(self, statements: syntax.Body, place: Place) -> None:
         """Check statements, which declare names in the scope of the place."""
         for statement in statements:
             self.statement(statement, place)
 
-    def statement(self, statement: Statement, place: Place) -> None:
+    def statement(self, statement: syntax.Statement, place: Place) -> None:
         """Check one statement."""
         self._checks[type(statement)](statement, place)
 
     # Variables
 
-    def _declaration(self, node: Declaration, place: Place) -> None:
+    def _declaration(self, node: syntax.Declaration, place: Place) -> None:
         for word, used in (("SHARED", node.shared), ("EXTERNAL", node.external)):
             if used:
                 self.report(node.at, f"{word} variables are declared in modules and schemas, not in routines")
         self.declaration(node, place.scope)
 
-    def declaration(self, node: Declaration, scope: Scope) -> None:
+    def declaration(self, node: syntax.Declaration, scope: Scope) -> None:
         """Check a DECLARE, and make its names known."""
         kind = node.type.name
         if node.shared and kind == "REFERENCE":
@@ -153,7 +110,7 @@ class StatementChecker(ExpressionChecker):
             self.report(node.at, f"{', '.join(node.names)} is constant, so it needs a value")
         if node.type.precision is not None:
             self.report(node.type.at, "DECIMAL has a precision in CAST only, not in declarations")
-        if kind == "REFERENCE" and isinstance(node.initial, FieldReference):
+        if kind == "REFERENCE" and isinstance(node.initial, syntax.FieldReference):
             self.reading(node.initial, scope)
         else:
             self.expression(node.initial, scope)
@@ -167,7 +124,7 @@ class StatementChecker(ExpressionChecker):
         if before is not None:
             self.warn(variable.at, f"{variable.name} is declared again; the first time was in line {before.at.line}")
 
-    def _set(self, node: Set, place: Place) -> None:
+    def _set(self, node: syntax.Set, place: Place) -> None:
         variable = self._change(node.target, place)
         self.expression(node.value, place.scope)
         scalar = variable is not None and variable.kind not in _COMPLEX
@@ -178,22 +135,22 @@ class StatementChecker(ExpressionChecker):
         if node.aspect is None:
             self._check_list(node.target, node.value)
 
-    def _check_list(self, target: FieldReference, value: Expression) -> None:
+    def _check_list(self, target: syntax.FieldReference, value: syntax.Expression) -> None:
         """A list goes to `target[]`, and nothing else does."""
         last = target.steps[-1].index if target.steps else target.index
-        if last is not Every.ONE and isinstance(value, ListOf):
+        if last is not syntax.Every.ONE and isinstance(value, syntax.ListOf):
             self.report(value.at, "LIST gives a list: set target[], or take one item by THE(...)")
-        elif last is not Every.ONE and _is_list(value):
+        elif last is not syntax.Every.ONE and _is_list(value):
             self.warn(value.at, "this list goes to one field, which gets its first item: write [] or THE(...)")
-        elif last is Every.ONE and isinstance(value, Literal) and value.type != "NULL":
+        elif last is syntax.Every.ONE and isinstance(value, syntax.Literal) and value.type != "NULL":
             self.report(value.at, "target[] takes a list, not a single value")
 
-    def _change(self, target: FieldReference, place: Place) -> Variable | None:
+    def _change(self, target: syntax.FieldReference, place: Place) -> Variable | None:
         return self.writing(target, place.scope)
 
     # Routines
 
-    def _call_statement(self, node: CallStatement, place: Place) -> None:
+    def _call_statement(self, node: syntax.CallStatement, place: Place) -> None:
         routine = self.call(node.call, place.scope)
         if node.field is not None:
             self.table(node.field, place.scope)
@@ -203,7 +160,7 @@ class StatementChecker(ExpressionChecker):
             if routine is not None and routine.returns is None and routine.language == "ESQL":
                 self.report(node.into.at, f"{routine.name} has no value to go INTO anything: it has no RETURNS")
 
-    def _return(self, node: Return, place: Place) -> None:
+    def _return(self, node: syntax.Return, place: Place) -> None:
         self.expression(node.value, place.scope)
         routine = place.routine
         if node.value is None and routine.returns is not None:
@@ -213,60 +170,60 @@ class StatementChecker(ExpressionChecker):
 
     # Statements in others
 
-    def _if(self, node: If, place: Place) -> None:
+    def _if(self, node: syntax.If, place: Place) -> None:
         for branch in node.branches:
             self.expression(branch.condition, place.scope)
             self.body(branch.body, place.inside())
         self.body(node.otherwise, place.inside())
 
-    def _case_statement(self, node: CaseStatement, place: Place) -> None:
+    def _case_statement(self, node: syntax.CaseStatement, place: Place) -> None:
         self.expression(node.operand, place.scope)
         for branch in node.branches:
             self.expression(branch.condition, place.scope)
             self.body(branch.body, place.inside())
         self.body(node.otherwise or (), place.inside())
 
-    def _while(self, node: While, place: Place) -> None:
+    def _while(self, node: syntax.While, place: Place) -> None:
         self.expression(node.condition, place.scope)
         self.body(node.body, place.inside(node.label, loop=True))
 
-    def _repeat(self, node: Repeat, place: Place) -> None:
+    def _repeat(self, node: syntax.Repeat, place: Place) -> None:
         inner = place.inside(node.label, loop=True)
         self.body(node.body, inner)
         self.expression(node.until, inner.scope)
 
-    def _for(self, node: For, place: Place) -> None:
+    def _for(self, node: syntax.For, place: Place) -> None:
         self.reading(node.source, place.scope)
         inner = place.inside(node.label, loop=True)
         inner.scope.declare(Variable(node.name, "CORRELATION", node.at))
         self.body(node.body, inner)
 
-    def _iterate(self, node: Iterate, place: Place) -> None:
+    def _iterate(self, node: syntax.Iterate, place: Place) -> None:
         self._label(node, place, [label for label, loop in place.labels if loop], "loop")
 
-    def _leave(self, node: Leave, place: Place) -> None:
+    def _leave(self, node: syntax.Leave, place: Place) -> None:
         self._label(node, place, [label for label, _ in place.labels], "loop or block")
 
-    def _label(self, node: Iterate | Leave, place: Place, known: list[str], what: str) -> None:
+    def _label(self, node: syntax.Iterate | syntax.Leave, place: Place, known: list[str], what: str) -> None:
         if node.label not in known:
             # Suggestions come without regard to case, which counts in labels.
             self.report(node.at, f"no {what} around this has the label {node.label}{suggestion(node.label, known)}")
 
     # Exceptions
 
-    def _handler(self, node: HandlerDeclaration, place: Place) -> None:
+    def _handler(self, node: syntax.HandlerDeclaration, place: Place) -> None:
         self.statement(node.body, replace(place.inside(), labels=(), in_handler=True))
 
-    def _resignal(self, node: Resignal, place: Place) -> None:
+    def _resignal(self, node: syntax.Resignal, place: Place) -> None:
         if not place.in_handler:
             self.report(node.at, "RESIGNAL stands in a handler only: elsewhere there is nothing to throw again")
 
-    def _inserts(self, node: Throw | Log, place: Place) -> None:
+    def _inserts(self, node: syntax.Throw | syntax.Log, place: Place) -> None:
         self.expressions((node.severity, node.catalog, node.message, *node.values), place.scope)
 
     # The tree, and other nodes
 
-    def _create(self, node: Create, place: Place) -> None:
+    def _create(self, node: syntax.Create, place: Place) -> None:
         scope = place.scope
         self._change(node.target, place)
         if node.reference is not None:
@@ -279,73 +236,73 @@ class StatementChecker(ExpressionChecker):
             self.expression(node.parse.source, scope)
             self.expressions(tuple(value for _, value in node.parse.clauses), scope)
 
-    def _delete(self, node: Delete, place: Place) -> None:
+    def _delete(self, node: syntax.Delete, place: Place) -> None:
         self._change(node.target, place)
 
-    def _attach(self, node: Attach, place: Place) -> None:
+    def _attach(self, node: syntax.Attach, place: Place) -> None:
         self.reference_variable(node.reference, node.at, place.scope)
         self._change(node.target, place)
 
-    def _move(self, node: Move, place: Place) -> None:
+    def _move(self, node: syntax.Move, place: Place) -> None:
         scope = place.scope
         self.reference_variable(node.reference, node.at, scope)
         self.expressions((node.target, node.name), scope)
         if node.identity is not None:
             self.steps((node.identity,), scope)
         self.field_type(node.type, scope)
-        if isinstance(node.namespace, Expression):
+        if isinstance(node.namespace, syntax.Expression):
             self.expression(node.namespace, scope)
 
-    def _propagate(self, node: Propagate, place: Place) -> None:
+    def _propagate(self, node: syntax.Propagate, place: Place) -> None:
         if self._kind == "FILTER":
             self.report(node.at, "PROPAGATE is not there in a FILTER module: it returns TRUE, FALSE or UNKNOWN")
         terminal = node.terminal
-        if isinstance(terminal, Literal) and terminal.value not in (*TERMINALS, *TERMINALS.values()):
+        if isinstance(terminal, syntax.Literal) and terminal.value not in (*TERMINALS, *TERMINALS.values()):
             known = ", ".join([*TERMINALS.values(), *map(str, TERMINALS)])
             self.report(terminal.at, f"there is no terminal {terminal.value!r}; there are: {known}")
         self.expressions((node.terminal, node.label, node.environment, node.message, node.exception), place.scope)
 
     # Databases
 
-    def _insert(self, node: Insert, place: Place) -> None:
+    def _insert(self, node: syntax.Insert, place: Place) -> None:
         self.table(node.table, place.scope)
         self.expressions(node.values, place.scope)
 
-    def _update(self, node: Update, place: Place) -> None:
+    def _update(self, node: syntax.Update, place: Place) -> None:
         scope = self._rows(node, place)
         for assignment in node.assignments:
             self.expression(assignment.value, scope)
         self.expression(node.where, scope)
 
-    def _delete_rows(self, node: DeleteRows, place: Place) -> None:
+    def _delete_rows(self, node: syntax.DeleteRows, place: Place) -> None:
         self.expression(node.where, self._rows(node, place))
 
-    def _rows(self, node: Update | DeleteRows, place: Place) -> Scope:
+    def _rows(self, node: syntax.Update | syntax.DeleteRows, place: Place) -> Scope:
         """The scope in which the rows of the table have a name."""
         self.table(node.table, place.scope)
         scope = place.scope.inside()
         scope.declare(Variable(node.name or correlation_name(node.table), "CORRELATION", node.at))
         return scope
 
-    def _transaction(self, node: Commit | Rollback, place: Place) -> None:
+    def _transaction(self, node: syntax.Commit | syntax.Rollback, place: Place) -> None:
         if node.database is not None:
             self.table(node.database, place.scope)
 
 
-def _is_list(value: Expression) -> bool:
+def _is_list(value: syntax.Expression) -> bool:
     """Whether this gives a list, whatever it finds."""
     match value:
-        case Select():
+        case syntax.Select():
             return value.kind in ("ROWS", "ITEM")
-        case FieldReference():
-            return (value.steps[-1].index if value.steps else value.index) is Every.ONE
-    return isinstance(value, Passthru)
+        case syntax.FieldReference():
+            return (value.steps[-1].index if value.steps else value.index) is syntax.Every.ONE
+    return isinstance(value, syntax.Passthru)
 
 
 # Checking routines, modules and whole programs.
 
 
-def check_program(program: Program, others: Sequence[Program] = ()) -> list[EsqlMistake]:
+def check_program(program: syntax.Program, others: Sequence[syntax.Program] = ()) -> list[EsqlMistake]:
     """What is wrong with a program that the parser has accepted, and warnings, in the order of the text.
 
     The others are the programs that are deployed with it: their routines and variables are known to it if they are of
@@ -370,15 +327,17 @@ def check_program(program: Program, others: Sequence[Program] = ()) -> list[Esql
     return sorted(found, key=lambda mistake: (mistake.line, mistake.column))
 
 
-def check_expression(expression: Expression, text: str, file: str = "", kind: str = "FILTER") -> list[EsqlMistake]:
+def check_expression(
+    expression: syntax.Expression, text: str, file: str = "", kind: str = "FILTER"
+) -> list[EsqlMistake]:
     """What is wrong with an expression that stands alone and may use the names of a module of this kind."""
-    checker = ExpressionChecker(Source(text, file), kind, Library(Program(), ()))
+    checker = ExpressionChecker(Source(text, file), kind, Library(syntax.Program(), ()))
     with suppress(TooManyMistakes):
         checker.expression(expression, Scope())
     return checker.found
 
 
-def _fill(scope: Scope, holder: Program | Module) -> None:
+def _fill(scope: Scope, holder: syntax.Program | syntax.Module) -> None:
     """Make known what is declared in a program or module, wherever it stands there."""
     for declaration in holder.declarations:
         for variable in variables_of(declaration):
@@ -387,7 +346,7 @@ def _fill(scope: Scope, holder: Program | Module) -> None:
 
 
 def _check_level(
-    holder: Program | Module, kind: str, scope: Scope, source: Source, library: Library
+    holder: syntax.Program | syntax.Module, kind: str, scope: Scope, source: Source, library: Library
 ) -> list[EsqlMistake]:
     """Check the declarations and routines of a program or a module."""
     checker = StatementChecker(source, kind, library)
@@ -396,11 +355,11 @@ def _check_level(
     return checker.found
 
 
-def _check_holder(holder: Program | Module, scope: Scope, checker: StatementChecker) -> None:
+def _check_holder(holder: syntax.Program | syntax.Module, scope: Scope, checker: StatementChecker) -> None:
     for declaration in holder.declarations:
         checker.declaration(declaration, scope)
     scope.routines |= {routine.name.upper(): routine for routine in holder.routines}
-    seen: dict[str, Routine] = {}
+    seen: dict[str, syntax.Routine] = {}
     for routine in holder.routines:
         before = seen.setdefault(routine.name.upper(), routine)
         if before is not routine:
@@ -408,8 +367,8 @@ def _check_holder(holder: Program | Module, scope: Scope, checker: StatementChec
         _check_routine(routine, scope, checker)
 
 
-def _check_routine(routine: Routine, scope: Scope, checker: StatementChecker) -> None:
-    if routine.name.upper() in FUNCTIONS and routine.name.upper() not in YIELDING:
+def _check_routine(routine: syntax.Routine, scope: Scope, checker: StatementChecker) -> None:
+    if routine.name.upper() in FUNCTIONS and routine.name.upper() not in OVERRIDABLE:
         checker.report(routine.at, f"{routine.name} is a function of the language: a routine needs another name")
     if routine.language in OTHER_LANGUAGES:
         checker.warn(routine.at, f"routines in {routine.language} cannot run here; a Python node can do their work")
@@ -428,11 +387,13 @@ def _check_routine(routine: Routine, scope: Scope, checker: StatementChecker) ->
     if routine.body is None:
         return
     checker.statement(routine.body, Place(inner, routine))
-    if routine.returns is not None and not any(isinstance(item, Return | Throw) for item in _all(routine.body)):
+    if routine.returns is not None and not any(
+        isinstance(item, syntax.Return | syntax.Throw) for item in _all(routine.body)
+    ):
         checker.warn(routine.at, f"{routine.name} has no RETURN, so it gives NULL")
 
 
-def _check_main(module: Module, source: Source) -> list[EsqlMistake]:
+def _check_main(module: syntax.Module, source: Source) -> list[EsqlMistake]:
     """A node starts its module at Main."""
     mains = [routine for routine in module.routines if routine.name.upper() == "MAIN"]
     if not mains:
@@ -443,7 +404,7 @@ def _check_main(module: Module, source: Source) -> list[EsqlMistake]:
     return []
 
 
-def _all(statement: Statement) -> Iterator[Statement]:
+def _all(statement: syntax.Statement) -> Iterator[syntax.Statement]:
     """A statement and all that it holds."""
     yield statement
     for body in _bodies(statement):
@@ -451,12 +412,12 @@ def _all(statement: Statement) -> Iterator[Statement]:
             yield from _all(inner)
 
 
-def _bodies(statement: Statement) -> Iterator[Body]:
+def _bodies(statement: syntax.Statement) -> Iterator[syntax.Body]:
     match statement:
-        case Block() | While() | Repeat() | Loop() | For():
+        case syntax.Block() | syntax.While() | syntax.Repeat() | syntax.Loop() | syntax.For():
             yield statement.body
-        case If() | CaseStatement():
+        case syntax.If() | syntax.CaseStatement():
             yield from (branch.body for branch in statement.branches)
             yield statement.otherwise or ()
-        case HandlerDeclaration():
+        case syntax.HandlerDeclaration():
             yield (statement.body,)

@@ -197,24 +197,14 @@ def _apart(context: Context, node: syntax.FieldReference, target: syntax.FieldRe
 
 def source(context: Context, node: syntax.Expression) -> Code:
     """What is assigned: a field reference stands for the whole field."""
-    if (
-        isinstance(node, syntax.FieldReference)
-        and path_compiling.is_path(context, node)
-        and not path_compiling.is_list(node)
-    ):
-        return path_compiling.element(context, node)
-    return context.any(node)
+    field = path_compiling.single_field(context, node)
+    return path_compiling.element(context, field) if field is not None else context.any(node)
 
 
 def copied(context: Context, node: syntax.Expression) -> Code:
     """What is put into a field: as `source`, but of a field that is copied only its content is needed."""
-    if (
-        isinstance(node, syntax.FieldReference)
-        and path_compiling.is_path(context, node)
-        and not path_compiling.is_list(node)
-    ):
-        return path_compiling.content(context, node)
-    return context.any(node)
+    field = path_compiling.single_field(context, node)
+    return path_compiling.content(context, field) if field is not None else context.any(node)
 
 
 def is_anonymous(target: syntax.FieldReference) -> bool:

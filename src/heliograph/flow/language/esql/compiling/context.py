@@ -1,4 +1,4 @@
-"""Where the generator is: the function and block it writes, the names in scope, and what it has learnt on the way."""
+"""The state of the generator: the function and block that it writes, names in scope, and paths walked so far."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ class Shape(Enum):
     FIELD = auto()
     """An element of some tree, or None: assigned by copying it."""
     ROW = auto()
-    """A new element that nobody else has, or None."""
+    """A new element without a parent, or None."""
     FIELDS = auto()
     """A list of elements of some tree."""
     ROWS = auto()
@@ -48,7 +48,7 @@ class Code:
 
     @property
     def is_name(self) -> bool:
-        """Whether it can be evaluated twice for the price of nothing."""
+        """Whether evaluating it twice costs nothing."""
         return self.text.replace(".", "_").isidentifier() or self.text.isdecimal()
 
 
@@ -62,7 +62,7 @@ class KnownRoutine:
     routine: syntax.Routine
     python: str
     label: str
-    """How people are told where they are: `Module.Routine`."""
+    """The name of the place in error texts: `Module.Routine`."""
 
 
 class Unit:
@@ -77,8 +77,8 @@ class Unit:
         self.body: list[str] = []
         self.places: list[Place] = []
         """With lines counted from the start of the body."""
-        self.standings: dict[str, Standing] = {}
-        """What EVAL needs to know of the places where it stands, by the name that it has in Python."""
+        self.eval_sites: dict[str, EvalSite] = {}
+        """What each EVAL needs of its place, by the name of its `EvalCompiler` in Python."""
         self.names_for_evals = 0
         """How many names the EVALs could use so far, each counted for each of them."""
 
@@ -142,7 +142,7 @@ class Environment:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class EvalSite:
     """Where an EVAL stands: the names it can use, and the local variables it is given."""
 
     environment: Environment

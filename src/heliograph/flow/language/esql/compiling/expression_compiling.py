@@ -189,12 +189,11 @@ def as_element(context: Context, node: syntax.Expression) -> str:
 
 def as_list(context: Context, node: syntax.Expression) -> str:
     """An expression as a list."""
-    if (
-        isinstance(node, syntax.FieldReference)
-        and not path_compiling.is_list(node)
-        and path_compiling.is_path(context, node)
-    ):
-        return f"{path_compiling.element(context, node).text}.children" if not node.steps else _children(context, node)
+    field = path_compiling.single_field(context, node)
+    if field is not None:
+        return (
+            f"{path_compiling.element(context, field).text}.children" if not field.steps else _children(context, field)
+        )
     code = context.any(node)
     if code.shape not in LISTS:
         raise context.problem(node, "a list is needed here")

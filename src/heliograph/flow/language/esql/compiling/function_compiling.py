@@ -1,6 +1,6 @@
 """Calls of functions, and the statements that build trees: CREATE, ATTACH, DETACH, DELETE FIELD, MOVE, PROPAGATE, EVAL.
 
-Functions on fields and lists, and those of the node's surroundings, have generators of their own here. All others take
+Functions on fields and lists, and properties of the node have generators of their own here. All others take
 values and give a value, and become plain calls.
 """
 
@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from heliograph.flow.language.esql import syntax
-from heliograph.flow.language.esql.builtin_functions import YIELDING
+from heliograph.flow.language.esql.builtin_functions import OVERRIDABLE
 from heliograph.flow.language.esql.compiling import path_compiling, routines
-from heliograph.flow.language.esql.compiling.context import LISTS, Code, Context, Shape, Standing
+from heliograph.flow.language.esql.compiling.context import LISTS, Code, Context, EvalSite, Shape
 from heliograph.flow.language.esql.compiling.expression_compiling import as_element, as_list
 from heliograph.flow.language.esql.compiling.path_compiling import steps_of
 from heliograph.flow.language.esql.compiling.python_names import ANY_TREE, Binding, BindingKind
@@ -25,7 +25,7 @@ MOST_NAMES = 100_000
 def expression(context: Context, node: syntax.Call) -> Code:
     """EVAL(text) as an expression."""
     text = context.value(node.arguments[0])
-    name, bindings = _surroundings(context, node, statement=False)
+    name, bindings = _eval_site(context, node, statement=False)
     context.prefixes.clear()
     context.reads.add(ANY_TREE)
     return Code(f"{context.use('evaluate')}({name}, {text.text}, ev, own, {_tuple(bindings)})")
@@ -34,7 +34,7 @@ def expression(context: Context, node: syntax.Call) -> Code:
 def statement(context: Context, node: syntax.Eval) -> None:
     """EVAL(text) as a statement: it may change local variables."""
     text = context.value(node.text)
-    name, bindings = _surroundings(context, node, statement=True)
+    name, bindings = _eval_site(context, node, statement=True)
     call = f"{context.use('run_text')}({name}, {text.text}, ev, own, {_tuple(bindings)})"
     context.emit(f"{_tuple(bindings)} = {call}" if bindings else call)
     for binding in bindings:
@@ -42,7 +42,7 @@ def statement(context: Context, node: syntax.Eval) -> None:
     context.prefixes.clear()
 
 
-def _surroundings(context: Context, node: syntax.Node, *, statement: bool) -> tuple[str, list[Binding]]:
+def _eval_site(context: Context, node: syntax.Node, *, statement: bool) -> tuple[str, list[Binding]]:
     visible = context.scope.visible()
     context.unit.names_for_evals += len(visible)
     if context.unit.names_for_evals > MOST_NAMES:
@@ -53,7 +53,7 @@ def _surroundings(context: Context, node: syntax.Node, *, statement: bool) -> tu
     if statement:
         bindings = [binding for binding in bindings if binding.kind is not BindingKind.CORRELATION]
     name = context.unit.names.new("SURROUNDINGS")
-    context.unit.standings[name] = Standing(context.environment, visible, tuple(bindings), statement)
+    context.unit.eval_sites[name] = EvalSite(context.environment, visible, tuple(bindings), statement)
     return name, bindings
 
 
@@ -95,7 +95,7 @@ def call(context: Context, node: syntax.Call) -> Code:
     """A call of any function."""
     if not node.built_in:
         name = node.name.upper()
-        if name not in YIELDING or node.schema or name in context.environment.routines:
+        if name not in OVERRIDABLE or node.schema or name in context.environment.routines:
             return routines.call(context, node)
         node = replace(node, name=name, built_in=True)
     if node.name in _TIMES:
@@ -159,12 +159,9 @@ def _singular(context: Context, node: syntax.Call) -> Code:
 
 def _list(context: Context, node: syntax.Expression) -> str:
     """A list; a field reference without [] counts as the list of what it finds."""
-    if (
-        isinstance(node, syntax.FieldReference)
-        and not path_compiling.is_list(node)
-        and path_compiling.is_path(context, node)
-    ):
-        return f"{context.use('siblings')}({path_compiling.element(context, node).text})"
+    field = path_compiling.single_field(context, node)
+    if field is not None:
+        return f"{context.use('siblings')}({path_compiling.element(context, field).text})"
     return as_list(context, node)
 
 

@@ -4,6 +4,7 @@ A path is compiled step by step. Steps that are constant (names, types, indexes)
 `runtime.field_paths`; the longest part of a path that is known already (`python_names.Prefixes`) is not walked again.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from heliograph.flow.language.esql import syntax
@@ -259,20 +260,27 @@ def _declared(context: Context, node: syntax.FieldReference, binding: Binding) -
 
 def chain(context: Context, text: str, path: tuple[StepCode, ...], there: bool) -> str:
     """Python that walks a path from an element; `there` says that it cannot be None."""
-    at = 0
-    while at < len(path):
-        run = at
-        while run < len(path) and path[run].simple:
-            run += 1
-        if run > at:
-            names = ", ".join(str(step.name) for step in path[at:run])
-            text = f"{text}.first({names})" if there and run == at + 1 else f"{context.use('find')}({text}, {names})"
-            at = run
+    for steps in _together(path):
+        if steps[0].simple:
+            names = ", ".join(str(step.name) for step in steps)
+            one = there and len(steps) == 1
+            text = f"{text}.first({names})" if one else f"{context.use('find')}({text}, {names})"
         else:
-            text = _look(context, text, path[at], there)
-            at += 1
+            text = _look(context, text, steps[0], there)
         there = False
     return text
+
+
+def _together(path: tuple[StepCode, ...]) -> Iterator[tuple[StepCode, ...]]:
+    """The steps of a path that one call can take: names next to each other; every other step is alone."""
+    at = 0
+    while at < len(path):
+        end = at
+        while end < len(path) and path[end].simple:
+            end += 1
+        end = max(end, at + 1)
+        yield path[at:end]
+        at = end
 
 
 def _look(context: Context, text: str, step: StepCode, there: bool) -> str:
@@ -421,6 +429,13 @@ def is_list(node: syntax.Expression) -> bool:
     return index is syntax.Every.ONE
 
 
+def single_field(context: Context, node: syntax.Expression) -> syntax.FieldReference | None:
+    """The expression, if it is a reference to one field; None if it is a list, a variable, or anything else."""
+    if isinstance(node, syntax.FieldReference) and is_path(context, node) and not is_list(node):
+        return node
+    return None
+
+
 def field_value(context: Context, node: syntax.FieldReference) -> Code:
     """A field reference, a variable or a constant where a value is needed; a list stays one."""
     binding = context.scope.find(node.correlation)
@@ -484,18 +499,12 @@ def made(context: Context, start: Base, path: tuple[StepCode, ...]) -> str:
 
 def make(context: Context, text: str, path: tuple[StepCode, ...]) -> str:
     """Python that walks a path and makes what is missing."""
-    at = 0
-    while at < len(path):
-        run = at
-        while run < len(path) and path[run].simple:
-            run += 1
-        if run > at:
-            names = ", ".join(str(step.name) for step in path[at:run])
-            text = f"{text}.ensure({names})" if run == at + 1 else f"{context.use('ensure')}({text}, {names})"
-            at = run
+    for steps in _together(path):
+        if steps[0].simple:
+            names = ", ".join(str(step.name) for step in steps)
+            text = f"{text}.ensure({names})" if len(steps) == 1 else f"{context.use('ensure')}({text}, {names})"
         else:
-            text = _make_one(context, text, path[at])
-            at += 1
+            text = _make_one(context, text, steps[0])
     return text
 
 

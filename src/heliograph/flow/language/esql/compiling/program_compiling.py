@@ -28,7 +28,7 @@ from heliograph.flow.language.esql.compiling.assignments import (
     kind_of,
     scalar_type,
 )
-from heliograph.flow.language.esql.compiling.context import Context, Environment, Frame, KnownRoutine, Standing, Unit
+from heliograph.flow.language.esql.compiling.context import Context, Environment, EvalSite, Frame, KnownRoutine, Unit
 from heliograph.flow.language.esql.compiling.path_compiling import local_names
 from heliograph.flow.language.esql.compiling.python_names import (
     Binding,
@@ -47,7 +47,7 @@ from heliograph.flow.language.esql.compiling.statement_compiling import (
 )
 from heliograph.flow.language.esql.parsing.program_parsing import parse_expression, parse_program
 from heliograph.flow.language.esql.runtime.compiled_program import Compiled, CompiledModule, Place, Places
-from heliograph.flow.language.esql.runtime.evaluating import Surroundings
+from heliograph.flow.language.esql.runtime.eval_propagate import EvalCompiler
 from heliograph.flow.language.esql.runtime.evaluation import Evaluation
 
 # Programs: their routines as Python functions, their modules as functions that can be run.
@@ -315,8 +315,8 @@ def _load(unit: Unit, around: Mapping[str, Any] | None = None) -> tuple[str, Pla
         for place in unit.places
     ]
     namespace: dict[str, Any] = dict(around or {})
-    for python, standing in unit.standings.items():
-        namespace[python] = Surroundings(partial(_compile_text, standing, namespace))
+    for python, eval_site in unit.eval_sites.items():
+        namespace[python] = EvalCompiler(partial(_compile_text, eval_site, namespace))
     try:
         code = compile(source, name, "exec")
     except (SyntaxError, RecursionError, MemoryError) as error:
@@ -337,22 +337,22 @@ def _too_deep(unit: Unit, places: Sequence[Place], line: int | None) -> Compilat
 # EVAL
 
 
-def _compile_text(standing: Standing, around: Mapping[str, Any], text: str) -> Callable[..., Any]:
+def _compile_text(eval_site: EvalSite, around: Mapping[str, Any], text: str) -> Callable[..., Any]:
     """The function for a text of EVAL: of the evaluation, the module's variables, and the local ones."""
     unit = Unit("EVAL", around)
-    environment = standing.environment
+    environment = eval_site.environment
     own = replace(environment, label="EVAL", file="EVAL", lines=text.split("\n"))
     frame = Frame(path_compiling.local_names())
     scope = Scope()
-    for binding in standing.visible:
+    for binding in eval_site.visible:
         scope.declare(binding)
     parameters = []
-    for binding in standing.given:
+    for binding in eval_site.given:
         python = frame.names.new(binding.name)
         parameters.append(python)
         scope.declare(replace(binding, python=python, local_to=frame))
     context = Context(unit, own, frame, scope, GENERATORS)
-    if standing.statement:
+    if eval_site.statement:
         for module in parse_program(text if text.rstrip().endswith(";") else f"{text};", "EVAL", "FILTER").modules:
             for routine in module.routines:
                 if isinstance(routine.body, syntax.Block):
@@ -384,14 +384,7 @@ class FilterExpression:
         environment = Environment("FILTER", "expression", file or "expression", {}, text.split("\n"))
         context = Context(unit, environment, frame, Scope(), GENERATORS)
         node = parse_expression(text, file)
-        if (
-            isinstance(node, syntax.FieldReference)
-            and path_compiling.is_path(context, node)
-            and not path_compiling.is_list(node)
-        ):
-            code = path_compiling.element(context, node)
-        else:
-            code = context.any(node)
+        code = assignments.source(context, node)
         context.emit(f"return {code.text}")
         unit.insert(0, ["def expression(ev, own=None):", *_roots(frame)])
         self.source, self._places, namespace = _load(unit)

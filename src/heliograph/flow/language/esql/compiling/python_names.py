@@ -37,9 +37,9 @@ _MODULES: Mapping[str, str] = {
         copy_of count greatest insert_fields smallest total
     """,
     f"{_ESQL}.runtime.bitstreams": "as_bit_stream new_field parse",
-    f"{_ESQL}.runtime.signals": "FAILURES caught jump log state_like thrown",
+    f"{_ESQL}.runtime.exceptions": "FAILURES caught jump log state_like thrown",
     f"{_ESQL}.runtime.database_statements": "call change commit passthru query quoted rollback",
-    f"{_ESQL}.runtime.evaluating": "evaluate label_of run_text send terminal_of",
+    f"{_ESQL}.runtime.eval_propagate": "evaluate label_of run_text send terminal_of",
     f"{_VALUES}.arithmetic": "add concatenate difference divide multiply negate subtract",
     f"{_VALUES}.bits": "Bits",
     f"{_VALUES}.casts": "cast",
@@ -89,7 +89,7 @@ class Names:
         self._start = "" if local else "_"
 
     def new(self, like: str) -> str:
-        """A name that nobody has yet, and that looks like this."""
+        """A name that is not taken yet, and that resembles this word."""
         word = re.sub(r"\W", "_", like, flags=re.ASCII).lstrip("_") or "x"
         if word[0].isdigit():
             word = f"x{word}"
@@ -212,7 +212,7 @@ class Route:
 
 ANY_TREE = "*"
 NEW_TREE = "new"
-"""The tree of a row that is being made: nobody can look at it from elsewhere."""
+"""The tree of a row that is being made: no other path leads into it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,18 +49,7 @@ def _exits(context: Context, handlers: list[syntax.HandlerDeclaration]) -> None:
     context.prefixes.clear()
     context.emit(f"except {context.use('FAILURES')} as {error}:")
     with context.indented():
-        state = context.temporary("state")
-        context.emit(f"{state} = {context.use('caught')}(ev, {error})")
-        for at, handler in enumerate(handlers):
-            context.emit(f"{'if' if at == 0 else 'elif'} {_test(context, handler, state)}:")
-            with context.indented():
-                if handler.exits:
-                    _body(context, handler)
-                else:
-                    context.emit("raise")
-        context.emit("else:")
-        with context.indented():
-            context.emit("raise")
+        _choose(context, handlers, error, exits=True, otherwise="raise")
     context.error = outer
 
 
@@ -70,21 +59,28 @@ def _resume_function(context: Context, handlers: list[syntax.HandlerDeclaration]
     with context.function(name, error) as frame:
         result = frame.result
         frame.result = lambda value: f"({result(value)},)"
-        state = context.temporary("state")
-        context.emit(f"{state} = {context.use('caught')}(ev, {error})")
-        for at, handler in enumerate(handlers):
-            context.emit(f"{'if' if at == 0 else 'elif'} {_test(context, handler, state)}:")
-            with context.indented():
-                if handler.exits:
-                    context.emit(f"raise {error}")
-                else:
-                    _body(context, handler)
-        context.emit("else:")
-        with context.indented():
-            context.emit(f"raise {error}")
+        _choose(context, handlers, error, exits=False, otherwise=f"raise {error}")
         context.emit("return None")
     context.error = outer
     return name
+
+
+def _choose(
+    context: Context, handlers: list[syntax.HandlerDeclaration], error: str, *, exits: bool, otherwise: str
+) -> None:
+    """Run the first handler that takes the exception's state, if it is of this kind; do what is said `otherwise`."""
+    state = context.temporary("state")
+    context.emit(f"{state} = {context.use('caught')}(ev, {error})")
+    for at, handler in enumerate(handlers):
+        context.emit(f"{'if' if at == 0 else 'elif'} {_test(context, handler, state)}:")
+        with context.indented():
+            if handler.exits is exits:
+                _body(context, handler)
+            else:
+                context.emit(otherwise)
+    context.emit("else:")
+    with context.indented():
+        context.emit(otherwise)
 
 
 def _body(context: Context, handler: syntax.HandlerDeclaration) -> None:

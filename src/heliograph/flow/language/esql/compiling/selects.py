@@ -113,12 +113,9 @@ def row(context: Context, node: syntax.Row) -> Code:
 
 
 def _row_value(context: Context, node: syntax.Expression) -> str:
-    if (
-        isinstance(node, syntax.FieldReference)
-        and path_compiling.is_path(context, node)
-        and not path_compiling.is_list(node)
-    ):
-        return path_compiling.element(context, node).text
+    field = path_compiling.single_field(context, node)
+    if field is not None:
+        return path_compiling.element(context, field).text
     code = context.any(node)
     if code.shape in LISTS:
         raise context.problem(node, "a list cannot stand in a ROW without AS name[]")

@@ -4,27 +4,18 @@ from collections.abc import Callable
 from decimal import Decimal
 
 from heliograph.flow.errors import ConversionError
+from heliograph.flow.language.esql import syntax
 from heliograph.flow.language.esql.builtin_functions import (
     BITSTREAM_CLAUSES,
     EXTRACTS,
     FUNCTIONS,
+    OVERRIDABLE,
     ROUNDINGS,
     WITHOUT_PARENTHESES,
-    YIELDING,
 )
 from heliograph.flow.language.esql.parsing.cursor import PathParser
 from heliograph.flow.language.esql.parsing.lexer import Token, TokenKind
 from heliograph.flow.language.esql.source_text import suggestion
-from heliograph.flow.language.esql.syntax import (
-    Call,
-    Cast,
-    DataType,
-    Expression,
-    FieldReference,
-    Literal,
-    Passthru,
-    Qualifier,
-)
 from heliograph.flow.language.values import literals, times
 
 # Making values out of what is written as a literal.
@@ -50,55 +41,55 @@ class NoSuchLiteral(ValueError):
     """What is written has no value; the text says why."""
 
 
-def plain(token: Token) -> Literal | None:
+def plain(token: Token) -> syntax.Literal | None:
     """The literal that this token is by itself, or None."""
     text = token.text
     match token.kind:
         case TokenKind.STRING:
-            return Literal("CHARACTER", text, at=token.at)
+            return syntax.Literal("CHARACTER", text, at=token.at)
         case TokenKind.INTEGER:
             if len(text) < 20 and int(text) <= literals.MAX_INTEGER:
-                return Literal("INTEGER", int(text), at=token.at)
-            return Literal("DECIMAL", _decimal(text), at=token.at)
+                return syntax.Literal("INTEGER", int(text), at=token.at)
+            return syntax.Literal("DECIMAL", _decimal(text), at=token.at)
         case TokenKind.HEX:
             number = int(text, 16)
             if number >= 2**64:
                 raise NoSuchLiteral(f"{text} does not fit an INTEGER, which has 64 bits")
             # The bits are those of the integer, so the upper half is negative.
-            return Literal("INTEGER", number if number <= literals.MAX_INTEGER else number - 2**64, at=token.at)
+            return syntax.Literal("INTEGER", number if number <= literals.MAX_INTEGER else number - 2**64, at=token.at)
         case TokenKind.FLOAT:
             if float(text) == float("inf"):
-                return Literal("DECIMAL", _decimal(text), at=token.at)
-            return Literal("FLOAT", float(text), at=token.at)
+                return syntax.Literal("DECIMAL", _decimal(text), at=token.at)
+            return syntax.Literal("FLOAT", float(text), at=token.at)
         case TokenKind.BLOB:
-            return Literal("BLOB", bytes.fromhex(text), at=token.at)
+            return syntax.Literal("BLOB", bytes.fromhex(text), at=token.at)
         case TokenKind.BIT:
-            return Literal("BIT", text, at=token.at)
+            return syntax.Literal("BIT", text, at=token.at)
     return None
 
 
-def typed(word: str, token: Token) -> Literal:
+def typed(word: str, token: Token) -> syntax.Literal:
     """`DATE '...'` and its like: the word in upper case, and the string."""
     if word == "DECIMAL":
-        return Literal("DECIMAL", _decimal(token.text), at=token.at)
+        return syntax.Literal("DECIMAL", _decimal(token.text), at=token.at)
     read, example = _READERS[word]
     try:
         read(token.text)
     except ConversionError as error:
         raise NoSuchLiteral(f"{error}; it is written like '{example}'") from None
-    return Literal(word, token.text, at=token.at)
+    return syntax.Literal(word, token.text, at=token.at)
 
 
-def interval(token: Token, qualifier: Qualifier) -> Literal:
+def interval(token: Token, qualifier: syntax.Qualifier) -> syntax.Literal:
     """`INTERVAL '...' DAY TO SECOND`."""
     try:
         literals.to_interval(token.text, fields_of(qualifier))
     except ConversionError as error:
         raise NoSuchLiteral(str(error)) from None
-    return Literal("INTERVAL", token.text, qualifier, at=token.at)
+    return syntax.Literal("INTERVAL", token.text, qualifier, at=token.at)
 
 
-def fields_of(qualifier: Qualifier) -> times.Qualifier:
+def fields_of(qualifier: syntax.Qualifier) -> times.Qualifier:
     """The qualifier as a value has it; ValueError if there is none of these fields."""
     return times.Qualifier(qualifier.start + (f" TO {qualifier.end}" if qualifier.end else ""))
 
@@ -116,7 +107,7 @@ def _decimal(text: str) -> Decimal:
 
 # Parsing names in expressions: fields, calls, and the functions with a syntax of their own.
 
-Clauses = tuple[tuple[str, Expression], ...]
+Clauses = tuple[tuple[str, syntax.Expression], ...]
 
 _TYPES = {
     name: name
@@ -160,7 +151,7 @@ class CallParser(PathParser):
 
     def __init__(self, text: str, file: str) -> None:
         super().__init__(text, file)
-        self._special: dict[str, Callable[[Token], Expression]] = {
+        self._special: dict[str, Callable[[Token], syntax.Expression]] = {
             "CAST": self._cast,
             "SUBSTRING": self._substring,
             "POSITION": self._position_of,
@@ -172,7 +163,7 @@ class CallParser(PathParser):
             "PASSTHRU": self.passthru_behind,
         }
 
-    def named(self) -> Expression:
+    def named(self) -> syntax.Expression:
         """A field, a variable, or a call."""
         start = self.token
         if start.kind is TokenKind.WORD:
@@ -185,13 +176,13 @@ class CallParser(PathParser):
                     return special(start)
             elif follower not in (".", "[") and start.upper in WITHOUT_PARENTHESES:
                 self.advance()
-                return Call(start.upper, built_in=True, at=start.at)
+                return syntax.Call(start.upper, built_in=True, at=start.at)
         reference = self.reference_behind(self.name("an expression"), start.at)
         if self.sees("("):
             return self._call_of(reference, start)
         return reference
 
-    def call(self, what: str) -> Call:
+    def call(self, what: str) -> syntax.Call:
         """`name(arguments)`, as behind CALL."""
         start = self.token
         reference = self.reference_behind(self.name(what), start.at)
@@ -199,7 +190,7 @@ class CallParser(PathParser):
             raise self.failure(f"expected ( behind {what}, found {self.token}")
         return self._call_of(reference, start)
 
-    def _call_of(self, reference: FieldReference, start: Token) -> Call:
+    def _call_of(self, reference: syntax.FieldReference, start: Token) -> syntax.Call:
         """The call of what looked like a field so far."""
         names = [reference.correlation]
         for step in reference.steps:
@@ -210,11 +201,13 @@ class CallParser(PathParser):
             raise self.failure(f"expected an operator or the end of the expression, found {self.token}")
         *schema, name = names
         arguments = self.arguments(name)
-        known = start.upper in FUNCTIONS and start.upper not in YIELDING
+        known = start.upper in FUNCTIONS and start.upper not in OVERRIDABLE
         built_in = not schema and start.kind is TokenKind.WORD and known
-        return Call(name.upper() if built_in else name, arguments, schema=tuple(schema), built_in=built_in, at=start.at)
+        return syntax.Call(
+            name.upper() if built_in else name, arguments, schema=tuple(schema), built_in=built_in, at=start.at
+        )
 
-    def arguments(self, what: str) -> tuple[Expression, ...]:
+    def arguments(self, what: str) -> tuple[syntax.Expression, ...]:
         """Expressions with commas, in parentheses."""
         self.expect("(", f"behind {what}")
         arguments = [] if self.sees(")") else [self.expression()]
@@ -223,7 +216,7 @@ class CallParser(PathParser):
         self.expect(")", f"behind the arguments of {what}")
         return tuple(arguments)
 
-    def data_type(self) -> DataType:
+    def data_type(self) -> syntax.DataType:
         """A type, as in declarations and CAST."""
         token = self.token
         name = _TYPES.get(token.upper) if token.kind is TokenKind.WORD else None
@@ -234,13 +227,13 @@ class CallParser(PathParser):
         self.advance()
         if name == "INTERVAL":
             qualified = self.token.kind is TokenKind.WORD and self.token.upper in INTERVAL_FIELDS
-            return DataType(name, qualifier=self.qualifier() if qualified else None, at=token.at)
+            return syntax.DataType(name, qualifier=self.qualifier() if qualified else None, at=token.at)
         if name == "DECIMAL" and self.takes("("):
             precision = self.whole_number("the precision of DECIMAL")
             scale = self.whole_number("the scale of DECIMAL") if self.takes(",") else None
             self.expect(")", "behind the precision of DECIMAL")
-            return DataType(name, precision, scale, at=token.at)
-        return DataType(name, at=token.at)
+            return syntax.DataType(name, precision, scale, at=token.at)
+        return syntax.DataType(name, at=token.at)
 
     def whole_number(self, what: str) -> int:
         """A number that is written down."""
@@ -248,16 +241,16 @@ class CallParser(PathParser):
             raise self.failure(f"expected a number for {what}, found {self.token}")
         return int(self.advance().text)
 
-    def qualifier(self) -> Qualifier:
+    def qualifier(self) -> syntax.Qualifier:
         """`DAY`, `YEAR TO MONTH` ..."""
         at = self.token.at
         start = self.expect_one_of(INTERVAL_FIELDS, "YEAR, MONTH, DAY, HOUR, MINUTE or SECOND for an interval")
         # TO may also belong to what the interval stands in: PASSTHRU(... TO Database.source).
         if not self.sees("TO") or self.peek().upper not in INTERVAL_FIELDS:
-            return Qualifier(start, at=at)
+            return syntax.Qualifier(start, at=at)
         self.advance()
         end_token = self.advance()
-        qualifier = Qualifier(start, end_token.upper, at=at)
+        qualifier = syntax.Qualifier(start, end_token.upper, at=at)
         try:
             fields_of(qualifier)
         except ValueError:
@@ -266,7 +259,7 @@ class CallParser(PathParser):
 
     # Functions with a syntax of their own; the name and ( have been taken
 
-    def _cast(self, start: Token) -> Cast:
+    def _cast(self, start: Token) -> syntax.Cast:
         sources = [self.expression()]
         while self.takes(","):
             sources.append(self.expression())
@@ -276,7 +269,7 @@ class CallParser(PathParser):
             raise self.failure(f"CAST cannot make a {kind.name}", start)
         clauses = dict(self.clauses(_CAST_CLAUSES, "CAST"))
         self._close(start, _CAST_CLAUSES)
-        return Cast(
+        return syntax.Cast(
             tuple(sources),
             kind,
             clauses.get("CCSID"),
@@ -286,7 +279,7 @@ class CallParser(PathParser):
             at=start.at,
         )
 
-    def _substring(self, start: Token) -> Call:
+    def _substring(self, start: Token) -> syntax.Call:
         source = self.expression()
         if self.sees(","):
             raise self.failure("SUBSTRING has no commas: SUBSTRING(text FROM start FOR length)")
@@ -296,14 +289,14 @@ class CallParser(PathParser):
             clauses.append(("FOR", self.expression()))
         return self._special_call(start, (source,), tuple(clauses))
 
-    def _position_of(self, start: Token) -> Call:
+    def _position_of(self, start: Token) -> syntax.Call:
         # IN would be taken for a comparison otherwise.
         wanted = self.operand()
         self.expect("IN", "behind what POSITION looks for")
         source = self.expression()
         return self._special_call(start, (wanted, source), self.clauses(("FROM", "REPEAT"), "POSITION"))
 
-    def _overlay(self, start: Token) -> Call:
+    def _overlay(self, start: Token) -> syntax.Call:
         source = self.expression()
         self.expect("PLACING", "in OVERLAY")
         placed = self.expression()
@@ -313,7 +306,7 @@ class CallParser(PathParser):
             clauses.append(("FOR", self.expression()))
         return self._special_call(start, (source, placed), tuple(clauses))
 
-    def _trim(self, start: Token) -> Call:
+    def _trim(self, start: Token) -> syntax.Call:
         word = self.takes_one_of(("BOTH", "LEADING", "TRAILING"))
         if word is not None and self.takes("FROM"):
             return self._special_call(start, (self.expression(),), word=word)
@@ -324,19 +317,19 @@ class CallParser(PathParser):
             raise self.failure(f"expected FROM in TRIM({word} ..., found {self.token}")
         return self._special_call(start, (first,), word="BOTH")
 
-    def _extract(self, start: Token) -> Call:
+    def _extract(self, start: Token) -> syntax.Call:
         word = self.expect_one_of(EXTRACTS, "what EXTRACT takes (YEAR, DAYOFWEEK, ...)")
         self.expect("FROM", "in EXTRACT")
         return self._special_call(start, (self.expression(),), word=word)
 
-    def _round(self, start: Token) -> Call:
+    def _round(self, start: Token) -> syntax.Call:
         arguments = [self.expression()]
         while self.takes(","):
             arguments.append(self.expression())
         word = self.expect_one_of(ROUNDINGS, "a mode of ROUND (ROUND_HALF_UP, ...)") if self.takes("MODE") else None
         return self._special_call(start, tuple(arguments), word=word)
 
-    def _bitstream(self, start: Token) -> Call:
+    def _bitstream(self, start: Token) -> syntax.Call:
         source = self.expression()
         return self._special_call(start, (source,), self.bitstream_clauses("ASBITSTREAM"))
 
@@ -352,7 +345,7 @@ class CallParser(PathParser):
                 clauses.append((word, self.expression()))
         return tuple(clauses)
 
-    def passthru_behind(self, start: Token) -> Passthru:
+    def passthru_behind(self, start: Token) -> syntax.Passthru:
         """What stands behind `PASSTHRU(`."""
         sql = self.expression()
         if self.takes(","):
@@ -360,20 +353,20 @@ class CallParser(PathParser):
             while self.takes(","):
                 values.append(self.expression())
             self._close(start)
-            return Passthru(sql, None, tuple(values), at=start.at)
+            return syntax.Passthru(sql, None, tuple(values), at=start.at)
         passthru = self.passthru_clauses(sql, start)
         self._close(start, ("TO", "VALUES"))
         return passthru
 
-    def passthru_clauses(self, sql: Expression, start: Token) -> Passthru:
+    def passthru_clauses(self, sql: syntax.Expression, start: Token) -> syntax.Passthru:
         """`[TO Database.source] [VALUES(...)]`."""
         database = self.field_reference("Database.source behind TO") if self.takes("TO") else None
         values = self.arguments("VALUES") if self.takes("VALUES") else ()
-        return Passthru(sql, database, values, at=start.at)
+        return syntax.Passthru(sql, database, values, at=start.at)
 
     def clauses(self, words: tuple[str, ...], what: str) -> Clauses:
         """`WORD expression` in any order, each at most once."""
-        found: dict[str, Expression] = {}
+        found: dict[str, syntax.Expression] = {}
         while True:
             token = self.token
             word = self.takes_one_of(words)
@@ -384,10 +377,10 @@ class CallParser(PathParser):
             found[word] = self.expression()
 
     def _special_call(
-        self, start: Token, arguments: tuple[Expression, ...], clauses: Clauses = (), word: str | None = None
-    ) -> Call:
+        self, start: Token, arguments: tuple[syntax.Expression, ...], clauses: Clauses = (), word: str | None = None
+    ) -> syntax.Call:
         self._close(start)
-        return Call(start.upper, arguments, clauses, word, built_in=True, at=start.at)
+        return syntax.Call(start.upper, arguments, clauses, word, built_in=True, at=start.at)
 
     def _close(self, start: Token, clauses: tuple[str, ...] = ()) -> None:
         hint = suggestion(self.token.text, clauses) if clauses and self.token.kind is TokenKind.WORD else ""

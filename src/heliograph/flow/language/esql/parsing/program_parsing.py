@@ -1,30 +1,17 @@
 """Parsing whole ESQL texts: schemas, routines, modules, and statements without a module around them."""
 
 from heliograph.flow.errors import EsqlProblem
+from heliograph.flow.language.esql import syntax
 from heliograph.flow.language.esql.parsing.cursor import Mistaken
 from heliograph.flow.language.esql.parsing.lexer import Token, TokenKind
 from heliograph.flow.language.esql.parsing.statement_parsing import StatementParser
 from heliograph.flow.language.esql.source_text import MOST_MISTAKES, suggestion
-from heliograph.flow.language.esql.syntax import (
-    Block,
-    DataType,
-    Declaration,
-    Expression,
-    Literal,
-    Module,
-    Parameter,
-    Position,
-    Program,
-    Return,
-    Routine,
-    Statement,
-)
 
 _MODULE_KINDS = ("COMPUTE", "DATABASE", "FILTER", "DATABASEEVENT")
 _LANGUAGES = ("ESQL", "DATABASE", "JAVA", "CLR")
 
 
-def parse_program(text: str, file: str = "", kind: str = "COMPUTE") -> Program:
+def parse_program(text: str, file: str = "", kind: str = "COMPUTE") -> syntax.Program:
     """The program that the text of a file is; raises `EsqlProblem` with all mistakes in it.
 
     Statements without a module around them become the function Main of a module of this kind, which has no name, and
@@ -33,7 +20,7 @@ def parse_program(text: str, file: str = "", kind: str = "COMPUTE") -> Program:
     return _Parser(text, file).program(kind)
 
 
-def parse_expression(text: str, file: str = "") -> Expression:
+def parse_expression(text: str, file: str = "") -> syntax.Expression:
     """The expression that the text is; raises `EsqlProblem` with the mistakes in it."""
     return _Parser(text, file).only_expression()
 
@@ -41,13 +28,13 @@ def parse_expression(text: str, file: str = "") -> Expression:
 class _Parser(StatementParser):
     def __init__(self, text: str, file: str) -> None:
         super().__init__(text, file)
-        self._declarations: list[Declaration] = []
-        self._routines: list[Routine] = []
-        self._modules: list[Module] = []
-        self._bare: list[Statement] = []
+        self._declarations: list[syntax.Declaration] = []
+        self._routines: list[syntax.Routine] = []
+        self._modules: list[syntax.Module] = []
+        self._bare: list[syntax.Statement] = []
         """Statements outside of modules and routines, declarations too."""
 
-    def only_expression(self) -> Expression:
+    def only_expression(self) -> syntax.Expression:
         """The whole text as one expression."""
         try:
             expression = self.expression()
@@ -60,7 +47,7 @@ class _Parser(StatementParser):
             raise self._problem()
         return expression
 
-    def program(self, kind: str) -> Program:
+    def program(self, kind: str) -> syntax.Program:
         """The whole text as a program."""
         schema: tuple[str, ...] = ()
         path: list[tuple[str, ...]] = []
@@ -81,7 +68,7 @@ class _Parser(StatementParser):
         self._place_bare_statements(kind)
         if self.mistakes:
             raise self._problem()
-        return Program(
+        return syntax.Program(
             schema,
             tuple(path),
             tuple(self._declarations),
@@ -90,7 +77,7 @@ class _Parser(StatementParser):
             text=self.source.text,
             file=self.source.file,
             warnings=tuple(self.warnings),
-            at=Position(1, 1),
+            at=syntax.Position(1, 1),
         )
 
     def _problem(self) -> EsqlProblem:
@@ -134,27 +121,29 @@ class _Parser(StatementParser):
 
     def _place_bare_statements(self, kind: str) -> None:
         """Declarations alone belong to the schema; with other statements they are a module's Main."""
-        if all(isinstance(statement, Declaration) for statement in self._bare):
-            self._declarations.extend(item for item in self._bare if isinstance(item, Declaration))
+        if all(isinstance(statement, syntax.Declaration) for statement in self._bare):
+            self._declarations.extend(item for item in self._bare if isinstance(item, syntax.Declaration))
             return
         if self._modules:
             for statement in self._bare:
-                if not isinstance(statement, Declaration):
+                if not isinstance(statement, syntax.Declaration):
                     text = "this statement stands outside of the modules; it belongs into a routine"
                     self.mistakes.append(self.source.mistake(*statement.at, text))
             return
         body = tuple(self._bare)
-        if kind != "FILTER" and not isinstance(body[-1], Return):
+        if kind != "FILTER" and not isinstance(body[-1], syntax.Return):
             at = self.token.at
-            body += (Return(Literal("BOOLEAN", True, at=at), at=at),)
+            body += (syntax.Return(syntax.Literal("BOOLEAN", True, at=at), at=at),)
         at = body[0].at
-        main = Routine("FUNCTION", "Main", (), DataType("BOOLEAN", at=at), body=Block(body, at=at), at=at)
-        self._modules.append(Module(kind, "", (), (*self._routines, main), at=at))
+        main = syntax.Routine(
+            "FUNCTION", "Main", (), syntax.DataType("BOOLEAN", at=at), body=syntax.Block(body, at=at), at=at
+        )
+        self._modules.append(syntax.Module(kind, "", (), (*self._routines, main), at=at))
         self._routines.clear()
 
     # Modules and routines; CREATE has been taken
 
-    def _module(self, start: Token) -> Module:
+    def _module(self, start: Token) -> syntax.Module:
         kind = self.takes_one_of(_MODULE_KINDS)
         if kind is None:
             word = self.advance()
@@ -164,14 +153,14 @@ class _Parser(StatementParser):
         name = self.name("the name of a module")
         self.takes(";")
         self._open.append(("MODULE", start))
-        declarations: list[Declaration] = []
-        routines: list[Routine] = []
+        declarations: list[syntax.Declaration] = []
+        routines: list[syntax.Routine] = []
         while not self._module_ends():
             self._module_item(declarations, routines)
         self.close("MODULE", start)
         if not self.takes(";") and self.token.kind is not TokenKind.END and self.token is not self._end_missing_at:
             self.report(f"expected ; after END MODULE, found {self.token}")
-        return Module(kind or "COMPUTE", name, tuple(declarations), tuple(routines), at=start.at)
+        return syntax.Module(kind or "COMPUTE", name, tuple(declarations), tuple(routines), at=start.at)
 
     def _module_ends(self) -> bool:
         return self.token.kind is TokenKind.END or self.sees("END", "MODULE") or self._sees_module()
@@ -179,7 +168,7 @@ class _Parser(StatementParser):
     def _sees_module(self) -> bool:
         return self.sees("CREATE") and self.peek(2).upper == "MODULE"
 
-    def _module_item(self, declarations: list[Declaration], routines: list[Routine]) -> None:
+    def _module_item(self, declarations: list[syntax.Declaration], routines: list[syntax.Routine]) -> None:
         start, depth, height = self.token, self._depth, len(self._open)
         if self.sees_definition():
             self.advance()
@@ -197,15 +186,15 @@ class _Parser(StatementParser):
                 self.takes(";")
         else:
             statement = self.statement()
-            if isinstance(statement, Declaration):
+            if isinstance(statement, syntax.Declaration):
                 declarations.append(statement)
             elif statement is not None:
                 self.report("this statement belongs into a routine: a module holds declarations and routines", start)
 
-    def _routine(self, start: Token) -> Routine:
+    def _routine(self, start: Token) -> syntax.Routine:
         kind = self.advance().upper
         name = self.name(f"the name of a {kind.lower()}")
-        parameters: tuple[Parameter, ...] = ()
+        parameters: tuple[syntax.Parameter, ...] = ()
         returns, not_null, language, result_sets = None, False, "ESQL", 0
         depth = self._depth
         try:
@@ -223,14 +212,14 @@ class _Parser(StatementParser):
         if self.takes("EXTERNAL"):
             external = self._external_name()
             self._routine_end(kind)
-            return Routine(
+            return syntax.Routine(
                 kind, name, parameters, returns, not_null, language, result_sets, None, external, at=start.at
             )
         body = self._routine_body(name)
         self._routine_end(kind)
-        return Routine(kind, name, parameters, returns, not_null, language, result_sets, body, at=start.at)
+        return syntax.Routine(kind, name, parameters, returns, not_null, language, result_sets, body, at=start.at)
 
-    def _routine_body(self, name: str) -> Statement:
+    def _routine_body(self, name: str) -> syntax.Statement:
         labelled = self.sees_name() and self.peek().upper == ":"
         if not labelled and (not self.at_statement() or self.sees("END")):
             raise self.failure(f"expected BEGIN or EXTERNAL NAME for {name}, found {self.token}")
@@ -246,7 +235,7 @@ class _Parser(StatementParser):
             if not self.at_statement():
                 self.skip_statement(self.token)
 
-    def _parameters(self, name: str) -> tuple[Parameter, ...]:
+    def _parameters(self, name: str) -> tuple[syntax.Parameter, ...]:
         self.expect("(", f"behind {name}")
         parameters = [] if self.sees(")") else [self._parameter()]
         while self.takes(","):
@@ -254,7 +243,7 @@ class _Parser(StatementParser):
         self.expect(")", f"behind the parameters of {name}")
         return tuple(parameters)
 
-    def _parameter(self) -> Parameter:
+    def _parameter(self) -> syntax.Parameter:
         at = self.token.at
         mode = "IN"
         if self.token.upper in ("IN", "OUT", "INOUT") and self.peek().kind in (TokenKind.WORD, TokenKind.QUOTED):
@@ -265,7 +254,7 @@ class _Parser(StatementParser):
         if kind.name == "REFERENCE":
             self.takes("TO")
         self._not_null()
-        return Parameter(name, kind, mode, constant, at=at)
+        return syntax.Parameter(name, kind, mode, constant, at=at)
 
     def _not_null(self) -> bool:
         """`NOT NULL`, `NULL` or `NULLABLE`, which are for the reader: a value may be NULL whatever they say."""

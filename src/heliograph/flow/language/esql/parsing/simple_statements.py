@@ -3,42 +3,10 @@
 from abc import abstractmethod
 from collections.abc import Callable
 
+from heliograph.flow.language.esql import syntax
 from heliograph.flow.language.esql.parsing.expression_parsing import ExpressionParser
 from heliograph.flow.language.esql.parsing.lexer import Token, TokenKind
 from heliograph.flow.language.esql.source_text import suggestion
-from heliograph.flow.language.esql.syntax import (
-    Assignment,
-    Attach,
-    CallStatement,
-    Commit,
-    Create,
-    DataType,
-    Declaration,
-    Delete,
-    DeleteRows,
-    Detach,
-    Eval,
-    Expression,
-    FieldConstant,
-    FieldReference,
-    HandlerDeclaration,
-    Insert,
-    Log,
-    Move,
-    Parse,
-    PassthruStatement,
-    PathStep,
-    Propagate,
-    Resignal,
-    Return,
-    Rollback,
-    Set,
-    SqlState,
-    Statement,
-    Throw,
-    Update,
-    Wildcard,
-)
 
 # Parsing statements that hold no others: variables, calls, exceptions, databases.
 
@@ -52,10 +20,10 @@ class SimpleStatementParser(ExpressionParser):
     """Statements of one line each. The word that begins a statement has been taken when its method is called."""
 
     @abstractmethod
-    def statement(self) -> Statement | None:
+    def statement(self) -> syntax.Statement | None:
         """Any statement; None if it is wrong."""
 
-    def simple_statements(self) -> dict[str, Callable[[Token], Statement]]:
+    def simple_statements(self) -> dict[str, Callable[[Token], syntax.Statement]]:
         """The statements that are read here, by their first word."""
         return {
             "DECLARE": self.declare,
@@ -64,19 +32,19 @@ class SimpleStatementParser(ExpressionParser):
             "RETURN": self._return,
             "THROW": self._throw,
             "LOG": self._log,
-            "RESIGNAL": lambda start: Resignal(at=start.at),
+            "RESIGNAL": lambda start: syntax.Resignal(at=start.at),
             "EVAL": self._eval,
             "PROPAGATE": self._propagate,
             "INSERT": self._insert,
             "UPDATE": self._update,
             "PASSTHRU": self._passthru_statement,
-            "COMMIT": lambda start: Commit(self._database(), at=start.at),
-            "ROLLBACK": lambda start: Rollback(self._database(), at=start.at),
+            "COMMIT": lambda start: syntax.Commit(self._database(), at=start.at),
+            "ROLLBACK": lambda start: syntax.Rollback(self._database(), at=start.at),
         }
 
     # Variables
 
-    def declare(self, start: Token) -> Statement:
+    def declare(self, start: Token) -> syntax.Statement:
         """DECLARE of variables or of a handler."""
         if self.token.upper in ("CONTINUE", "EXIT") and self.peek().upper == "HANDLER":
             return self._handler(start)
@@ -93,15 +61,15 @@ class SimpleStatementParser(ExpressionParser):
             constant |= word == "CONSTANT"
         kind = self.declared_type()
         initial = self._initial(kind)
-        return Declaration(tuple(names), kind, initial, shared, external, constant, at=start.at)
+        return syntax.Declaration(tuple(names), kind, initial, shared, external, constant, at=start.at)
 
-    def declared_type(self) -> DataType:
+    def declared_type(self) -> syntax.DataType:
         """A type, or NAME or NAMESPACE."""
         token = self.token
         word = self.takes_one_of(_CONSTANT_TYPES)
-        return DataType(word, at=token.at) if word else self.data_type()
+        return syntax.DataType(word, at=token.at) if word else self.data_type()
 
-    def _initial(self, kind: DataType) -> Expression | None:
+    def _initial(self, kind: syntax.DataType) -> syntax.Expression | None:
         if kind.name == "REFERENCE":
             if not self.takes("TO"):
                 raise self.failure(
@@ -114,7 +82,7 @@ class SimpleStatementParser(ExpressionParser):
             return None
         return self.expression()
 
-    def _handler(self, start: Token) -> HandlerDeclaration:
+    def _handler(self, start: Token) -> syntax.HandlerDeclaration:
         exits = self.advance().upper == "EXIT"
         self.expect("HANDLER", "behind EXIT or CONTINUE")
         self.expect("FOR", "behind HANDLER")
@@ -122,28 +90,28 @@ class SimpleStatementParser(ExpressionParser):
         while self.takes(","):
             states.append(self._sql_state())
         body = self.handler_body()
-        return HandlerDeclaration(exits, tuple(states), body, at=start.at)
+        return syntax.HandlerDeclaration(exits, tuple(states), body, at=start.at)
 
     @abstractmethod
-    def handler_body(self) -> Statement:
+    def handler_body(self) -> syntax.Statement:
         """The statement of a handler, without its `;`."""
 
-    def _sql_state(self) -> SqlState:
+    def _sql_state(self) -> syntax.SqlState:
         at = self.expect("SQLSTATE", "behind FOR: handlers are for SQLSTATE only").at
         if self.takes("LIKE"):
             text = self._string("a pattern behind LIKE")
-            return SqlState(
+            return syntax.SqlState(
                 text, True, self._string("a character behind ESCAPE") if self.takes("ESCAPE") else None, at=at
             )
         self.takes("VALUE")
-        return SqlState(self._string("a state like '23505'"), at=at)
+        return syntax.SqlState(self._string("a state like '23505'"), at=at)
 
     def _string(self, what: str) -> str:
         if self.token.kind is not TokenKind.STRING:
             raise self.failure(f"expected {what}, found {self.token}")
         return self.advance().text
 
-    def _set(self, start: Token) -> Set:
+    def _set(self, start: Token) -> syntax.Set:
         target = self.field_reference("a variable or field behind SET")
         aspect = self.takes_one_of(_ASPECTS)
         if self.sees(":", "="):
@@ -151,38 +119,40 @@ class SimpleStatementParser(ExpressionParser):
         self.expect("=", "behind the target of SET")
         if self.takes("="):
             self.report("ESQL writes = once, for setting and for comparing", self.previous())
-        return Set(target, self.expression(), aspect, at=start.at)
+        return syntax.Set(target, self.expression(), aspect, at=start.at)
 
     # Routines
 
-    def _call_statement(self, start: Token) -> CallStatement:
+    def _call_statement(self, start: Token) -> syntax.CallStatement:
         call = self.call("the name of a routine")
         field = self.field_reference("a schema of Database behind IN") if self.takes("IN") else None
         schema = self.expression() if self.takes("EXTERNAL", "SCHEMA") else None
         into = self.field_reference("a variable or field behind INTO") if self.takes("INTO") else None
-        return CallStatement(call, field, schema, into, at=start.at)
+        return syntax.CallStatement(call, field, schema, into, at=start.at)
 
-    def _return(self, start: Token) -> Return:
+    def _return(self, start: Token) -> syntax.Return:
         if self.statement_is_over():
-            return Return(at=start.at)
-        return Return(self.expression(), at=start.at)
+            return syntax.Return(at=start.at)
+        return syntax.Return(self.expression(), at=start.at)
 
-    def _eval(self, start: Token) -> Eval:
+    def _eval(self, start: Token) -> syntax.Eval:
         arguments = self.arguments("EVAL")
         if len(arguments) != 1:
             raise self.failure(f"EVAL takes one argument, found {len(arguments)}", start)
-        return Eval(arguments[0], at=start.at)
+        return syntax.Eval(arguments[0], at=start.at)
 
     # Exceptions, the log, and other nodes
 
-    def _throw(self, start: Token) -> Throw:
+    def _throw(self, start: Token) -> syntax.Throw:
         self.takes("USER")
         self.expect("EXCEPTION", "in the THROW statement")
         clauses = dict(self.clauses(_INSERT_CLAUSES, "THROW"))
         values = self._values((*_INSERT_CLAUSES, "VALUES"))
-        return Throw(clauses.get("SEVERITY"), clauses.get("CATALOG"), clauses.get("MESSAGE"), values, at=start.at)
+        return syntax.Throw(
+            clauses.get("SEVERITY"), clauses.get("CATALOG"), clauses.get("MESSAGE"), values, at=start.at
+        )
 
-    def _log(self, start: Token) -> Log:
+    def _log(self, start: Token) -> syntax.Log:
         trace = self.takes("USER", "TRACE")
         if not trace:
             self.expect("EVENT", "or USER TRACE behind LOG")
@@ -192,7 +162,7 @@ class SimpleStatementParser(ExpressionParser):
             raise self.failure(f"expected EXCEPTION behind FULL, found {self.token}")
         clauses = dict(self.clauses(_INSERT_CLAUSES, "LOG"))
         values = self._values((*_INSERT_CLAUSES, "VALUES"))
-        return Log(
+        return syntax.Log(
             trace,
             exception,
             full,
@@ -203,7 +173,7 @@ class SimpleStatementParser(ExpressionParser):
             at=start.at,
         )
 
-    def _values(self, clauses: tuple[str, ...]) -> tuple[Expression, ...]:
+    def _values(self, clauses: tuple[str, ...]) -> tuple[syntax.Expression, ...]:
         if self.takes("VALUES"):
             return self.arguments("VALUES")
         self.no_more_clauses(clauses)
@@ -216,9 +186,9 @@ class SimpleStatementParser(ExpressionParser):
                 f"expected ; or one of {', '.join(clauses)}, found {self.token}{suggestion(self.token.text, clauses)}"
             )
 
-    def _propagate(self, start: Token) -> Propagate:
+    def _propagate(self, start: Token) -> syntax.Propagate:
         terminal = label = None
-        trees: dict[str, FieldReference] = {}
+        trees: dict[str, syntax.FieldReference] = {}
         modes: dict[str, bool] = {}
         while True:
             token = self.token
@@ -237,7 +207,7 @@ class SimpleStatementParser(ExpressionParser):
             else:
                 trees[word] = self.field_reference(f"a tree behind {word}")
         self.no_more_clauses(_PROPAGATE_CLAUSES)
-        return Propagate(
+        return syntax.Propagate(
             terminal,
             label,
             trees.get("ENVIRONMENT"),
@@ -250,17 +220,17 @@ class SimpleStatementParser(ExpressionParser):
 
     # Databases
 
-    def _table(self, where: str) -> FieldReference:
+    def _table(self, where: str) -> syntax.FieldReference:
         token = self.token
         table = self.field_reference(f"a table of Database {where}")
         if table.correlation.upper() != "DATABASE" or not table.steps:
             raise self.failure(f"expected a table like Database.ORDERS {where}", token)
         return table
 
-    def _database(self) -> FieldReference | None:
+    def _database(self) -> syntax.FieldReference | None:
         return self.field_reference("Database.source") if self.sees_name() and not self.at_statement() else None
 
-    def _insert(self, start: Token) -> Insert:
+    def _insert(self, start: Token) -> syntax.Insert:
         self.expect("INTO", "behind INSERT")
         table = self._table("behind INSERT INTO")
         columns = []
@@ -273,9 +243,9 @@ class SimpleStatementParser(ExpressionParser):
         values = self.arguments("VALUES")
         if columns and len(columns) != len(values):
             self.report(f"INSERT names {len(columns)} columns, but has {len(values)} values", start)
-        return Insert(table, tuple(columns), values, at=start.at)
+        return syntax.Insert(table, tuple(columns), values, at=start.at)
 
-    def _update(self, start: Token) -> Update:
+    def _update(self, start: Token) -> syntax.Update:
         table = self._table("behind UPDATE")
         name = self.name("a name behind AS") if self.takes("AS") else None
         self.expect("SET", "in the UPDATE statement")
@@ -283,29 +253,29 @@ class SimpleStatementParser(ExpressionParser):
         while self.takes(","):
             assignments.append(self._assignment())
         where = self.expression() if self.takes("WHERE") else None
-        return Update(table, tuple(assignments), name, where, at=start.at)
+        return syntax.Update(table, tuple(assignments), name, where, at=start.at)
 
-    def _assignment(self) -> Assignment:
+    def _assignment(self) -> syntax.Assignment:
         at = self.token.at
         column = self.name("the name of a column")
         self.expect("=", "behind the name of a column")
-        return Assignment(column, self.expression(), at=at)
+        return syntax.Assignment(column, self.expression(), at=at)
 
-    def delete_rows(self, start: Token) -> DeleteRows:
+    def delete_rows(self, start: Token) -> syntax.DeleteRows:
         """`DELETE FROM`, of which both words have been taken."""
         table = self._table("behind DELETE FROM")
         name = self.name("a name behind AS") if self.takes("AS") else None
         where = self.expression() if self.takes("WHERE") else None
-        return DeleteRows(table, name, where, at=start.at)
+        return syntax.DeleteRows(table, name, where, at=start.at)
 
-    def _passthru_statement(self, start: Token) -> PassthruStatement:
+    def _passthru_statement(self, start: Token) -> syntax.PassthruStatement:
         # With parentheses around everything, or only around the text, or around nothing.
         if self.takes("("):
             passthru = self.passthru_behind(start)
             if passthru.database is None and not passthru.values:
                 passthru = self.passthru_clauses(passthru.sql, start)
-            return PassthruStatement(passthru, at=start.at)
-        return PassthruStatement(self.passthru_clauses(self.expression(), start), at=start.at)
+            return syntax.PassthruStatement(passthru, at=start.at)
+        return syntax.PassthruStatement(self.passthru_clauses(self.expression(), start), at=start.at)
 
 
 # Parsing statements that change the message tree: CREATE, DELETE, ATTACH, DETACH, MOVE.
@@ -320,13 +290,13 @@ _MOVE_CLAUSES = ("TYPE", "NAMESPACE", "NAME", "IDENTITY", "REPEAT")
 class TreeStatementParser(SimpleStatementParser):
     """Statements on fields and references. The word that begins a statement has been taken."""
 
-    def simple_statements(self) -> dict[str, Callable[[Token], Statement]]:
+    def simple_statements(self) -> dict[str, Callable[[Token], syntax.Statement]]:
         """The statements that are read here, by their first word."""
         return super().simple_statements() | {
             "CREATE": self._create,
             "DELETE": self._delete,
             "ATTACH": self._attach,
-            "DETACH": lambda start: Detach(self._reference("DETACH"), at=start.at),
+            "DETACH": lambda start: syntax.Detach(self._reference("DETACH"), at=start.at),
             "MOVE": self._move,
         }
 
@@ -341,7 +311,7 @@ class TreeStatementParser(SimpleStatementParser):
             self.takes("OF")
         return where
 
-    def _create(self, start: Token) -> Create:
+    def _create(self, start: Token) -> syntax.Create:
         where = self._place("CREATE")
         target = self.field_reference("the field to be created")
         found: dict[str, Token] = {}
@@ -357,7 +327,7 @@ class TreeStatementParser(SimpleStatementParser):
             self._create_clause(word, create)
         self.no_more_clauses(_CREATE_CLAUSES)
         self._check_create(where, found)
-        return Create(
+        return syntax.Create(
             where,
             target,
             create.reference,
@@ -395,7 +365,7 @@ class TreeStatementParser(SimpleStatementParser):
             case "PARSE":
                 create.parse = self._parse()
 
-    def _parse(self) -> Parse:
+    def _parse(self) -> syntax.Parse:
         at = self.expect("(", "behind PARSE").at
         source = self.expression()
         clauses = self.bitstream_clauses("PARSE")
@@ -404,7 +374,7 @@ class TreeStatementParser(SimpleStatementParser):
             hint = suggestion(self.token.text, words) if self.token.kind is TokenKind.WORD else ""
             raise self.failure(f"expected ) at the end of PARSE(..., found {self.token}{hint}")
         self.advance()
-        return Parse(source, clauses, at=at)
+        return syntax.Parse(source, clauses, at=at)
 
     def _check_create(self, where: str, found: dict[str, Token]) -> None:
         """Clauses that do not go with the place or with each other."""
@@ -424,43 +394,43 @@ class TreeStatementParser(SimpleStatementParser):
         if "VALUE" in found and ("FROM" in found or "PARSE" in found):
             self.report("the value comes from FROM or PARSE already", found["VALUE"])
 
-    def _delete(self, start: Token) -> Statement:
+    def _delete(self, start: Token) -> syntax.Statement:
         if self.takes("FROM"):
             return self.delete_rows(start)
         where = self._place("DELETE")
-        return Delete(where, self.field_reference("the field to be deleted"), at=start.at)
+        return syntax.Delete(where, self.field_reference("the field to be deleted"), at=start.at)
 
-    def _attach(self, start: Token) -> Attach:
+    def _attach(self, start: Token) -> syntax.Attach:
         reference = self._reference("ATTACH")
         self.expect("TO", "in the ATTACH statement")
         target = self.field_reference("the field to attach to")
         self.expect("AS", "in the ATTACH statement")
         where = self.expect_one_of(_PLACES, "FIRSTCHILD, LASTCHILD, PREVIOUSSIBLING or NEXTSIBLING behind AS")
-        return Attach(reference, target, where, at=start.at)
+        return syntax.Attach(reference, target, where, at=start.at)
 
-    def _move(self, start: Token) -> Move:
+    def _move(self, start: Token) -> syntax.Move:
         reference = self._reference("MOVE")
         if self.takes("TO"):
-            return Move(reference, self.field_reference("the field to move to"), at=start.at)
+            return syntax.Move(reference, self.field_reference("the field to move to"), at=start.at)
         where = self.expect_one_of(("PARENT", *_PLACES), "TO, PARENT, FIRSTCHILD, NEXTSIBLING or the like in MOVE")
         if where == "PARENT":
-            return Move(reference, where=where, at=start.at)
+            return syntax.Move(reference, where=where, at=start.at)
         if self.takes("IDENTITY"):
-            return Move(reference, where=where, identity=self.path_step(), at=start.at)
+            return syntax.Move(reference, where=where, identity=self.path_step(), at=start.at)
         if self.sees("REPEAT"):
             return self._move_repeat(reference, where, start)
-        kind: FieldConstant | Expression | None = None
-        namespace: Wildcard | Expression | None = None
+        kind: syntax.FieldConstant | syntax.Expression | None = None
+        namespace: syntax.Wildcard | syntax.Expression | None = None
         if self.takes("TYPE"):
             token = self.token
             kind = self.type_constant(self.expression(), token)
         if self.takes("NAMESPACE"):
-            namespace = Wildcard.ANY if self.takes("*") else self.expression()
+            namespace = syntax.Wildcard.ANY if self.takes("*") else self.expression()
         name = self.expression() if self.takes("NAME") else None
         self.no_more_clauses(_MOVE_CLAUSES)
-        return Move(reference, None, where, None, kind, namespace, name, at=start.at)
+        return syntax.Move(reference, None, where, None, kind, namespace, name, at=start.at)
 
-    def _move_repeat(self, reference: str, where: str, start: Token) -> Move:
+    def _move_repeat(self, reference: str, where: str, start: Token) -> syntax.Move:
         token = self.advance()
         if where not in _SIBLINGS:
             raise self.failure("REPEAT goes with PREVIOUSSIBLING and NEXTSIBLING only", token)
@@ -468,18 +438,18 @@ class TreeStatementParser(SimpleStatementParser):
         same_name = self.takes("NAME")
         if not same_type and not same_name:
             raise self.failure(f"expected TYPE or NAME behind REPEAT, found {self.token}")
-        return Move(reference, where=where, repeat_type=same_type, repeat_name=same_name, at=start.at)
+        return syntax.Move(reference, where=where, repeat_type=same_type, repeat_name=same_name, at=start.at)
 
 
 class _Clauses:
     """What has been read of a CREATE so far."""
 
     reference: str | None = None
-    domain: Expression | None = None
-    identity: PathStep | None = None
-    type: FieldConstant | Expression | None = None
-    namespace: Expression | None = None
-    name: Expression | None = None
-    value: Expression | None = None
-    source: FieldReference | None = None
-    parse: Parse | None = None
+    domain: syntax.Expression | None = None
+    identity: syntax.PathStep | None = None
+    type: syntax.FieldConstant | syntax.Expression | None = None
+    namespace: syntax.Expression | None = None
+    name: syntax.Expression | None = None
+    value: syntax.Expression | None = None
+    source: syntax.FieldReference | None = None
+    parse: syntax.Parse | None = None

@@ -2,26 +2,11 @@
 
 from collections.abc import Callable
 
+from heliograph.flow.language.esql import syntax
 from heliograph.flow.language.esql.parsing.cursor import BODY_ENDS, STATEMENT_WORDS, Mistaken
 from heliograph.flow.language.esql.parsing.lexer import Token, TokenKind
 from heliograph.flow.language.esql.parsing.simple_statements import TreeStatementParser
 from heliograph.flow.language.esql.source_text import suggestion
-from heliograph.flow.language.esql.syntax import (
-    Block,
-    Body,
-    Branch,
-    CaseStatement,
-    Expression,
-    For,
-    If,
-    Iterate,
-    Leave,
-    Literal,
-    Loop,
-    Repeat,
-    Statement,
-    While,
-)
 
 _ROUTINES = ("FUNCTION", "PROCEDURE")
 _LOOPS = ("WHILE", "REPEAT", "LOOP", "FOR")
@@ -37,14 +22,14 @@ class StatementParser(TreeStatementParser):
         """What is not closed yet, from outside to inside: IF, CASE, WHILE, ..., BEGIN, MODULE."""
         self._end_missing_at: Token | None = None
         """Where an END was missed last; nothing else needs to be missed there."""
-        self._compound: dict[str, Callable[[Token, str | None], Statement]] = {
+        self._compound: dict[str, Callable[[Token, str | None], syntax.Statement]] = {
             "BEGIN": self._block,
             "WHILE": self._while,
             "REPEAT": self._repeat,
             "LOOP": self._loop,
             "FOR": self._for,
         }
-        self._statements: dict[str, Callable[[Token], Statement]] = {
+        self._statements: dict[str, Callable[[Token], syntax.Statement]] = {
             "IF": self._if,
             "CASE": self._case_statement,
             "ITERATE": self._iterate,
@@ -54,9 +39,9 @@ class StatementParser(TreeStatementParser):
 
     # Lists of statements
 
-    def body(self) -> Body:
+    def body(self) -> syntax.Body:
         """Statements up to something that is none, or that closes what is open."""
-        statements: list[Statement] = []
+        statements: list[syntax.Statement] = []
         while not self._body_ends():
             statement = self.statement()
             if statement is not None:
@@ -75,7 +60,7 @@ class StatementParser(TreeStatementParser):
         """Whether a routine or a module begins here."""
         return self.sees("CREATE") and (self.peek().upper in _ROUTINES or self.peek(2).upper == "MODULE")
 
-    def statement(self) -> Statement | None:
+    def statement(self) -> syntax.Statement | None:
         """One statement with its `;`; None if it is wrong, in which case it has been skipped."""
         start, depth, height = self.token, self._depth, len(self._open)
         try:
@@ -89,7 +74,7 @@ class StatementParser(TreeStatementParser):
             return None
         return statement
 
-    def _any_statement(self) -> Statement:
+    def _any_statement(self) -> syntax.Statement:
         start = self.token
         label = None
         if self.peek().upper == ":" and self.sees_name():
@@ -129,7 +114,7 @@ class StatementParser(TreeStatementParser):
         if not self.at_statement():
             self.skip_statement(start)
 
-    def handler_body(self) -> Statement:
+    def handler_body(self) -> syntax.Statement:
         """The statement of a handler, without its `;`."""
         with self.level():
             return self._any_statement()
@@ -195,7 +180,7 @@ class StatementParser(TreeStatementParser):
             named = f"its label is {label}" if label else "it has no label"
             self.report(f"{wanted} {token} closes something else: {named}", token)
 
-    def condition(self, follow: str, where: str) -> Expression:
+    def condition(self, follow: str, where: str) -> syntax.Expression:
         """A condition and the word behind it; if it is wrong, goes on behind that word."""
         depth = self._depth
         at = self.token.at
@@ -206,33 +191,33 @@ class StatementParser(TreeStatementParser):
             self._depth = depth
             if self.skip_to((follow,)):
                 self.advance()
-            return Literal("NULL", None, at=at)
+            return syntax.Literal("NULL", None, at=at)
         return condition
 
     # Statements that hold others
 
-    def _block(self, start: Token, label: str | None) -> Block:
+    def _block(self, start: Token, label: str | None) -> syntax.Block:
         atomic = self.takes("ATOMIC")
         self.takes("NOT", "ATOMIC")
         self._open.append(("BEGIN", start))
         body = self.body()
         self.close("BEGIN", start, label)
-        return Block(body, atomic, label, at=start.at)
+        return syntax.Block(body, atomic, label, at=start.at)
 
-    def _if(self, start: Token) -> If:
+    def _if(self, start: Token) -> syntax.If:
         self._open.append(("IF", start))
         branches = [self._branch(start, "behind the condition of IF")]
         while self.sees("ELSEIF"):
             branches.append(self._branch(self.advance(), "behind the condition of ELSEIF"))
         otherwise = self.body() if self.takes("ELSE") else ()
         self.close("IF", start)
-        return If(tuple(branches), otherwise, at=start.at)
+        return syntax.If(tuple(branches), otherwise, at=start.at)
 
-    def _branch(self, start: Token, where: str) -> Branch:
+    def _branch(self, start: Token, where: str) -> syntax.Branch:
         condition = self.condition("THEN", where)
-        return Branch(condition, self.body(), at=start.at)
+        return syntax.Branch(condition, self.body(), at=start.at)
 
-    def _case_statement(self, start: Token) -> CaseStatement:
+    def _case_statement(self, start: Token) -> syntax.CaseStatement:
         self._open.append(("CASE", start))
         operand = None
         if not self.sees("WHEN"):
@@ -249,19 +234,19 @@ class StatementParser(TreeStatementParser):
             self.report(f"expected WHEN in the CASE, found {self.token}")
         otherwise = self.body() if self.takes("ELSE") else None
         self.close("CASE", start)
-        return CaseStatement(operand, tuple(branches), otherwise, at=start.at)
+        return syntax.CaseStatement(operand, tuple(branches), otherwise, at=start.at)
 
-    def _while(self, start: Token, label: str | None) -> While:
+    def _while(self, start: Token, label: str | None) -> syntax.While:
         self._open.append(("WHILE", start))
         condition = self.condition("DO", "behind the condition of WHILE")
         body = self.body()
         self.close("WHILE", start, label)
-        return While(condition, body, label, at=start.at)
+        return syntax.While(condition, body, label, at=start.at)
 
-    def _repeat(self, start: Token, label: str | None) -> Repeat:
+    def _repeat(self, start: Token, label: str | None) -> syntax.Repeat:
         self._open.append(("REPEAT", start))
         body = self.body()
-        until: Expression = Literal("NULL", None, at=self.token.at)
+        until: syntax.Expression = syntax.Literal("NULL", None, at=self.token.at)
         if self.takes("UNTIL"):
             depth = self._depth
             try:
@@ -272,15 +257,15 @@ class StatementParser(TreeStatementParser):
         else:
             self.report(f"expected UNTIL for the REPEAT of line {start.at.line}, found {self.token}")
         self.close("REPEAT", start, label)
-        return Repeat(body, until, label, at=start.at)
+        return syntax.Repeat(body, until, label, at=start.at)
 
-    def _loop(self, start: Token, label: str | None) -> Loop:
+    def _loop(self, start: Token, label: str | None) -> syntax.Loop:
         self._open.append(("LOOP", start))
         body = self.body()
         self.close("LOOP", start, label)
-        return Loop(body, label, at=start.at)
+        return syntax.Loop(body, label, at=start.at)
 
-    def _for(self, start: Token, label: str | None) -> Statement:
+    def _for(self, start: Token, label: str | None) -> syntax.Statement:
         self._open.append(("FOR", start))
         depth = self._depth
         name, source = "", None
@@ -296,14 +281,14 @@ class StatementParser(TreeStatementParser):
         body = self.body()
         self.close("FOR", start, label)
         if source is None:
-            return Block(body, at=start.at)
-        return For(name, source, body, label, at=start.at)
+            return syntax.Block(body, at=start.at)
+        return syntax.For(name, source, body, label, at=start.at)
 
-    def _iterate(self, start: Token) -> Iterate:
-        return Iterate(self.name("the label of a loop behind ITERATE"), at=start.at)
+    def _iterate(self, start: Token) -> syntax.Iterate:
+        return syntax.Iterate(self.name("the label of a loop behind ITERATE"), at=start.at)
 
-    def _leave(self, start: Token) -> Leave:
-        return Leave(self.name("the label of a loop or block behind LEAVE"), at=start.at)
+    def _leave(self, start: Token) -> syntax.Leave:
+        return syntax.Leave(self.name("the label of a loop or block behind LEAVE"), at=start.at)
 
 
 def _called(start: Token) -> str:

@@ -233,7 +233,7 @@ def replace_part(parent: Element, old: Element | None, source: Part) -> None:
 
 
 def set_rows(parent: Element, step: Step, rows: Iterable[Any]) -> None:
-    """Make these rows (which nobody else has) the instances of a repeating field."""
+    """Make these rows (new elements without a parent) the instances of a repeating field."""
     _remove_all(parent, step)
     for row in rows:
         _name_as(row, step)

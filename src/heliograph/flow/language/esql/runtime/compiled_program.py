@@ -116,7 +116,7 @@ class Compiled:
         self.sources = sources
         """Of the program, then of others it uses: ESQL, its file, and the kind of module that bare statements are."""
         self.source = source
-        """Python, for people who want to see what is run."""
+        """The generated Python, for reading."""
         self.modules: dict[str, CompiledModule] = {}
         self._compile_again = compile_again
 

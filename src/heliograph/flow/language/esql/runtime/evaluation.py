@@ -15,7 +15,7 @@ from heliograph.flow.errors import FlowError
 from heliograph.flow.tree import Element, Format, Part, Step, Text
 from heliograph.flow.tree.packed import Packed
 
-# Databases. Whoever runs the flow implements `DatabaseAccess`; a program never sees a connection.
+# Databases. What runs the flow implements `DatabaseAccess`; a program never sees a connection.
 #
 # `source` is the name of a data source, as the flow declares it. SQL has `?` for each parameter, in order; parameters
 # and results are values of ESQL: DECIMAL stays exact, timestamps are naive local ones.
@@ -99,7 +99,7 @@ class Propagation:
     local_environment: Element | None = None
     exception_list: Element | None = None
     finalize: bool = True
-    """Whether headers are to be chained before. Whoever writes a message chains them anyway, so nodes need not."""
+    """Whether headers are to be chained before. Writing a message chains them anyway, so nodes may ignore this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ class LogEntry:
     number: int
     inserts: tuple[Any, ...]
     exception: Problem | None = None
-    """The exception that a handler is busy with, if the statement says EXCEPTION."""
+    """The exception that is being handled, if the statement says EXCEPTION."""
     full: bool = False
 
 
@@ -127,7 +127,7 @@ def _no_log(entry: LogEntry) -> None:
 
 
 class _Late:
-    """An attribute that is made when somebody asks for it. (`cached_property` takes a lock for that.)"""
+    """An attribute that is made when it is first read. (`cached_property` takes a lock for that.)"""
 
     def __init__(self, make: Callable[[Any], Any]) -> None:
         self._make = make
@@ -142,7 +142,7 @@ class _Late:
 
 
 def late(make: Callable[[Any], Any]) -> Any:
-    """An attribute of evaluations that this makes when somebody asks for it, unless it was set."""
+    """An attribute of evaluations that `make` gives when it is first read, unless it was set."""
     return _Late(make)
 
 
@@ -159,7 +159,7 @@ class Formats(Protocol):
         """An empty part of this domain."""
 
     def part_of(self, domain: str, data: bytes, text: Text = ...) -> Part:
-        """A part with these bytes, parsed when somebody looks into it."""
+        """A part with these bytes, parsed when its elements are first used."""
 
 
 class MessageRoot(Element):

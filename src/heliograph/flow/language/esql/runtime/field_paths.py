@@ -169,8 +169,8 @@ def too_far(element: Element, name: str, number: int) -> ExpressionError:
 
 # Reference variables, and what happens to them when fields are deleted.
 #
-# A deleted field is emptied, with all that was below: whoever still points to it finds nothing there, and changes
-# nothing that anybody sees. So nothing has to be checked when a reference is used.
+# A deleted field is emptied, with all that was below: a reference that still points to it finds nothing there, and
+# changes nothing in any message. So a reference needs no check when it is used.
 
 BAD_MOVE = 2435
 
@@ -185,7 +185,7 @@ def discard(element: Element) -> None:
 
 
 def _empty(element: Element) -> None:
-    # A part may not have been read yet; nobody points into one that has not, so it is not read for this.
+    # A part may not have been read yet; no reference can point into an unread part, so it is not read for this.
     if not isinstance(element, Part):
         below = list(element.children)
         element.clear()

@@ -1,9 +1,10 @@
-"""What tests of running flows have in hand: a server's queues, and a flow in a thread of the test."""
+"""For tests of flows that run: a server's queues, and a flow in a thread of the test."""
 
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -57,8 +58,8 @@ def text_of(message: Any) -> Any:
     return message.body.decode() if isinstance(message.body, bytes) else message.body
 
 
-class Desk:
-    """The test's own hands at the server."""
+class QueueFixture:
+    """The test's own client of a server's queues."""
 
     def __init__(self, url: str) -> None:
         self._connection = connect(url)
@@ -92,6 +93,20 @@ class Desk:
         self._connection.close()
 
 
+CHECK_PY = """
+def process(message):
+    if b"bad" in message.body.bytes():
+        raise ValueError("this one is bad")
+    return message
+"""
+"""The file of a Python node that refuses some messages."""
+
+
+def stored_config(port: int, folder: Path) -> str:
+    """The configuration of a server that is killed and started again: it keeps its port and its data."""
+    return CONFIG.format(port=port) + queues() + f'[storage]\ndirectory = "{folder}/data"\n'
+
+
 class Running:
     """A flow that runs in a thread of the test."""
 
@@ -122,3 +137,20 @@ class Running:
     def _is_ready(self, port: int) -> None:
         self.port = port
         self.ready.set()
+
+
+@contextmanager
+def running_flow(folder: Path, state: Path, url: str, *, check: bool = True, **options: Any) -> Iterator[Running]:
+    """The flow of a folder, in a thread of the test, until the block ends."""
+    running = Running()
+    thread = threading.Thread(target=running.run, args=(folder, state, url), kwargs=options, daemon=True)
+    thread.start()
+    try:
+        assert running.ready.wait(PATIENCE)
+        if check and running.problem is not None:
+            raise running.problem
+        yield running
+    finally:
+        running.stop.set()
+        thread.join(PATIENCE)
+        assert not thread.is_alive()

@@ -2,17 +2,13 @@
 
 import pytest
 
-from heliograph.mqtt import ProtocolError, Reason
-from mqtt.wire import decode_whole
+from heliograph.mqtt import MalformedPacket, ProtocolError, Reason, decode, packets
+from heliograph.mqtt.decoding import check_flags, read_subscribe, read_unsubscribe
+from heliograph.mqtt.framing import PacketType
+from mqtt.wire import assert_refused, decode_whole
 
 MALFORMED = Reason.MALFORMED_PACKET
 PROTOCOL = Reason.PROTOCOL_ERROR
-
-
-def assert_refused(wire: str, version: int, reason: Reason) -> None:
-    with pytest.raises(ProtocolError) as caught:
-        decode_whole(bytes.fromhex(wire), version)
-    assert caught.value.reason is reason
 
 
 @pytest.mark.parametrize(
@@ -97,40 +93,54 @@ def test_mqtt_5(wire, reason):
     assert_refused(wire, 5, reason)
 
 
-# The variable header and payload of a CONNECT; the fixed header is put before them.
+# Forms that are legal and longer than they need to be, or that only an older version allows.
+ONE_WAY = [
+    pytest.param(5, "40 03 0001 00", packets.PubAck(1), id="PUBACK 5 that says success"),
+    pytest.param(5, "40 04 0001 00 00", packets.PubAck(1), id="PUBACK 5 with no properties"),
+    pytest.param(5, "e0 01 00", packets.Disconnect(), id="DISCONNECT 5 that says normal"),
+    pytest.param(5, "e0 02 00 00", packets.Disconnect(), id="DISCONNECT 5 with no properties"),
+    pytest.param(3, "6a 02 0001", packets.PubRel(1), id="PUBREL 3.1 sent again"),
+    pytest.param(
+        3, "8a 06 0001 0001 61 00", packets.Subscribe(1, (packets.Subscription("a"),)), id="SUBSCRIBE 3.1 sent again"
+    ),
+    pytest.param(3, "aa 05 0001 0001 61", packets.Unsubscribe(1, ("a",)), id="UNSUBSCRIBE 3.1 sent again"),
+    pytest.param(3, "20 02 ff 00", packets.ConnAck(), id="CONNACK 3.1 with anything in its reserved byte"),
+    pytest.param(
+        5,
+        "20 02 00 01",
+        packets.ConnAck(False, Reason.UNSUPPORTED_PROTOCOL_VERSION),
+        id="CONNACK of an older server to MQTT 5",
+    ),
+]
+
+
+@pytest.mark.parametrize(("version", "wire", "packet"), ONE_WAY)
+def test_decoding_of_other_legal_forms(version, wire, packet):
+    assert decode_whole(bytes.fromhex(wire), version) == packet
+
+
+def test_subscriptions_are_read_one_by_one():
+    body = bytes.fromhex("0007 00 0001 61 01 0001 62 3f")
+    packet_id, properties, subscriptions = read_subscribe(body, 5)
+    one_by_one = subscriptions()
+    assert (packet_id, properties, next(one_by_one)) == (7, {}, packets.Subscription("a", 1))
+    with pytest.raises(ProtocolError, match="SUBSCRIBE asks for QoS 3"):
+        next(one_by_one)
+
+
+def test_filters_to_unsubscribe_from_can_be_read_again():
+    packet_id, properties, filters = read_unsubscribe(bytes.fromhex("0007 0001 61 0001 62"), 4)
+    assert (packet_id, properties, [*filters()], [*filters()]) == (7, {}, ["a", "b"], ["a", "b"])
+
+
 @pytest.mark.parametrize(
-    ("body", "reason"),
-    [
-        pytest.param("0004 4d515454 04 03 003c 0000", MALFORMED, id="reserved flag"),
-        pytest.param("0004 4d515454 04 0a 003c 0000", MALFORMED, id="QoS of no will"),
-        pytest.param("0004 4d515454 04 22 003c 0000", MALFORMED, id="retain flag of no will"),
-        pytest.param("0004 4d515454 04 1e 003c 0000 0001 61 0000", MALFORMED, id="will with QoS 3"),
-        pytest.param("0004 4d515454 04 06 003c 0000 0001 23 0000", Reason.TOPIC_NAME_INVALID, id="will to a wildcard"),
-        pytest.param(
-            "0004 4d515454 04 06 003c 0000 0002 6101 0000", MALFORMED, id="control character in a will's topic"
-        ),
-        pytest.param("0004 4d515454 04 06 003c 0000 0006 247368617265 0000", MALFORMED, id="will to $share"),
-        pytest.param("0004 4d515454 04 02 003c 0002 617f", MALFORMED, id="control character in a client identifier"),
-        pytest.param("0004 4d515454 04 82 003c 0000 0003 61c29f", MALFORMED, id="control character in a user name"),
-        pytest.param("0004 4d515454 04 06 003c 0000 0001 61", MALFORMED, id="will without a payload"),
-        pytest.param("0004 4d515454 04 42 003c 0000 0001 61", PROTOCOL, id="password without a user name"),
-        pytest.param("0004 4d515454 04 82 003c 0000", MALFORMED, id="user name missing"),
-        pytest.param("0004 4d515454 04 c2 003c 0000 0001 61", MALFORMED, id="password missing"),
-        pytest.param("0004 4d515454 04 02 003c 0000 00", MALFORMED, id="a byte too many"),
-        pytest.param("0004 4d515454 04 02", MALFORMED, id="cut before keep-alive"),
-        pytest.param("0004 4d515454 04 00 003c 0000", Reason.CLIENT_IDENTIFIER_NOT_VALID, id="no name for a session"),
-        pytest.param("0006 4d5149736470 03 02 003c 0000", Reason.CLIENT_IDENTIFIER_NOT_VALID, id="no name in MQTT 3.1"),
-        pytest.param("0004 4d515454 06 02 003c 0000", Reason.UNSUPPORTED_PROTOCOL_VERSION, id="level 6"),
-        pytest.param("0004 4d515454 03 02 003c 0000", Reason.UNSUPPORTED_PROTOCOL_VERSION, id="MQTT level 3"),
-        pytest.param("0006 4d5149736470 04 02 003c 0000", Reason.UNSUPPORTED_PROTOCOL_VERSION, id="MQIsdp level 4"),
-        pytest.param("0004 4d515454 85 02 003c 00 0000", Reason.UNSUPPORTED_PROTOCOL_VERSION, id="bridge with MQTT 5"),
-        pytest.param("0004 6d717474 04 02 003c 0000", Reason.UNSUPPORTED_PROTOCOL_VERSION, id="mqtt in small letters"),
-        pytest.param("0004 4d515454 05 02 003c 0000", MALFORMED, id="MQTT 5 without a client identifier"),
-        pytest.param("0004 4d515454 05 02 003c 03 21 0000 0000", PROTOCOL, id="receive maximum 0"),
-        pytest.param("0004 4d515454 05 02 003c 03 16 0000 0000", PROTOCOL, id="authentication data without a method"),
-        pytest.param("0004 4d515454 05 06 003c 00 0000 03 230001 0001 61 0000", MALFORMED, id="topic alias in a will"),
-    ],
+    ("kind", "flags"), [(PacketType.SUBSCRIBE, 0), (PacketType.PUBACK, 2), (PacketType.PUBREL, 10)]
 )
-def test_connect(body, reason):
-    length = len(bytes.fromhex(body))
-    assert_refused(f"10 {length:02x} {body}", 4, reason)
+def test_flags_that_a_packet_cannot_have(kind, flags):
+    with pytest.raises(MalformedPacket, match=f"{kind.name} with flags 0x{flags:X}"):
+        check_flags(kind, flags, 4)
+
+
+def test_mqtt_3_1_marks_what_is_sent_again():
+    check_flags(PacketType.PUBREL, 10, 3)
+    assert decode(0x6A, b"\0\1", 3) == packets.PubRel(1)

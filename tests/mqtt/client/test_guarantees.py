@@ -22,7 +22,7 @@ from heliograph.mqtt.client import (
     Forgotten,
     Messages,
 )
-from mqtt.broker_line import Line, connect_packet
+from mqtt.client.broker_line import Line, connect_packet
 
 TOPICS = ("plant/a", "plant/b")
 SOME_BYTES = st.sampled_from([1, 3, 10, 60, 500, None])

@@ -1,4 +1,4 @@
-"""EVAL and PROPAGATE: programs and messages that come out of a running program."""
+"""EVAL and PROPAGATE: a running program compiles another text, or hands on a message."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,15 +10,15 @@ from heliograph.flow.language.esql.runtime.evaluation import Evaluation, Propaga
 from heliograph.flow.language.values.types import type_of
 from heliograph.flow.tree import Element
 
-# EVAL: ESQL that is made while the program runs, compiled when it is first met.
+# EVAL: ESQL that is made while the program runs. Each text is compiled when it is first evaluated.
 
 NOT_TEXT = 2443
 
 _KEPT = 1000
 
 
-class Surroundings:
-    """Where an EVAL stands: compiles texts with the names that are in scope there."""
+class EvalCompiler:
+    """Compiles the texts of one EVAL, with the names that are in scope there."""
 
     def __init__(self, compile_text: Callable[[str], Callable[..., Any]]) -> None:
         self._compile = compile_text
@@ -35,16 +35,16 @@ class Surroundings:
         return function
 
 
-def evaluate(surroundings: Surroundings, text: Any, evaluation: Evaluation, own: Any, values: tuple[Any, ...]) -> Any:
+def evaluate(eval_compiler: EvalCompiler, text: Any, evaluation: Evaluation, own: Any, values: tuple[Any, ...]) -> Any:
     """EVAL as an expression; `values` are those of the local variables."""
-    return surroundings.compiled(text)(evaluation, own, *values)
+    return eval_compiler.compiled(text)(evaluation, own, *values)
 
 
 def run_text(
-    surroundings: Surroundings, text: Any, evaluation: Evaluation, own: Any, values: tuple[Any, ...]
+    eval_compiler: EvalCompiler, text: Any, evaluation: Evaluation, own: Any, values: tuple[Any, ...]
 ) -> tuple[Any, ...]:
     """EVAL as a statement: gives the local variables as they are afterwards."""
-    result: tuple[Any, ...] = surroundings.compiled(text)(evaluation, own, *values)
+    result: tuple[Any, ...] = eval_compiler.compiled(text)(evaluation, own, *values)
     return result
 
 

@@ -16,7 +16,7 @@ from heliograph.mqtt.client import (
     Released,
     Repeated,
 )
-from mqtt.peer import Peer
+from mqtt.client.peer import Peer
 
 ABC = [b"a", b"b", b"c"]
 

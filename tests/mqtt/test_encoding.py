@@ -2,7 +2,7 @@
 
 import pytest
 
-from heliograph.mqtt import Reason, decode, encode, packets
+from heliograph.mqtt import Reason, encode, packets
 from mqtt.wire import decode_whole
 
 BOTH_WAYS = [
@@ -116,50 +116,6 @@ def test_encoding(version, packet, wire):
 @pytest.mark.parametrize(("version", "packet", "wire"), BOTH_WAYS)
 def test_decoding(version, packet, wire):
     assert decode_whole(bytes.fromhex(wire), version) == packet
-
-
-# Forms that are legal and longer than they need to be, or that only an older version allows.
-ONE_WAY = [
-    pytest.param(5, "40 03 0001 00", packets.PubAck(1), id="PUBACK 5 that says success"),
-    pytest.param(5, "40 04 0001 00 00", packets.PubAck(1), id="PUBACK 5 with no properties"),
-    pytest.param(5, "e0 01 00", packets.Disconnect(), id="DISCONNECT 5 that says normal"),
-    pytest.param(5, "e0 02 00 00", packets.Disconnect(), id="DISCONNECT 5 with no properties"),
-    pytest.param(3, "6a 02 0001", packets.PubRel(1), id="PUBREL 3.1 sent again"),
-    pytest.param(
-        3, "8a 06 0001 0001 61 00", packets.Subscribe(1, (packets.Subscription("a"),)), id="SUBSCRIBE 3.1 sent again"
-    ),
-    pytest.param(3, "aa 05 0001 0001 61", packets.Unsubscribe(1, ("a",)), id="UNSUBSCRIBE 3.1 sent again"),
-    pytest.param(3, "20 02 ff 00", packets.ConnAck(), id="CONNACK 3.1 with anything in its reserved byte"),
-    pytest.param(
-        3, "10 0f 0006 4d5149736470 03 c2 003c 0001 61", packets.Connect("a", 3), id="CONNECT 3.1 without its user name"
-    ),
-    pytest.param(
-        3,
-        "10 12 0006 4d5149736470 03 c2 003c 0001 61 0001 75",
-        packets.Connect("a", 3, username="u"),
-        id="CONNECT 3.1 without its password",
-    ),
-    pytest.param(
-        5,
-        "20 02 00 01",
-        packets.ConnAck(False, Reason.UNSUPPORTED_PROTOCOL_VERSION),
-        id="CONNACK of an older server to MQTT 5",
-    ),
-]
-
-
-@pytest.mark.parametrize(("version", "wire", "packet"), ONE_WAY)
-def test_decoding_of_other_legal_forms(version, wire, packet):
-    assert decode_whole(bytes.fromhex(wire), version) == packet
-
-
-def test_connect_is_read_in_the_version_that_it_names():
-    assert decode_whole(bytes.fromhex("10 0c 0004 4d515454 04 02 003c 0000"), 5) == packets.Connect("", 4)
-
-
-def test_a_client_identifier_of_mqtt_3_1_may_be_longer_than_23_characters():
-    packet = encode(packets.Connect("x" * 100, 3), 3)
-    assert decode(packet[0], packet[2:], 3) == packets.Connect("x" * 100, 3)
 
 
 def test_reasons_become_the_nearest_return_code_of_mqtt_3():
