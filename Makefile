@@ -53,7 +53,7 @@ format: $(READY_DEV) ## rewrite the code in the project's format
 	$(BIN)/ruff format src tests docs/site_hooks.py
 
 docs: $(READY_DEV) ## build the documentation site in build/site; dead links and missing anchors fail
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 bench: bench-scores ## measure this server beside its peers (BENCH="--quick" for a short look), and the scoring of runs
 	$(BIN)/helio bench $(BENCH)

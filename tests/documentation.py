@@ -76,6 +76,10 @@ case "$1 $2" in
 esac
 exec "$PYTHON" -m heliograph.cli.main "$@"
 """
+_SLEEP = """#!/bin/sh
+# What the page waits for takes longer while other tests run.
+exec /bin/sleep $((3 * $1))
+"""
 _PYTHON = """
 import sys, traceback
 names = {"__name__": "page"}
@@ -116,7 +120,12 @@ class Page:
         self._server: RunningServer | None = None
         self._shell: _Program | None = None
         self._python: _Program | None = None
-        for name, text in {"helio": _HELIO, "pip": "#!/bin/sh\n", "python": '#!/bin/sh\nexec "$PYTHON" "$@"\n'}.items():
+        for name, text in {
+            "helio": _HELIO,
+            "pip": "#!/bin/sh\n",
+            "sleep": _SLEEP,
+            "python": '#!/bin/sh\nexec "$PYTHON" "$@"\n',
+        }.items():
             (self._programs / name).write_text(text)
             (self._programs / name).chmod(0o755)
 

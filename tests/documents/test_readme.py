@@ -1,9 +1,6 @@
 """README.md: what it says can be pasted and works."""
 
-import re
 from pathlib import Path
-
-import pytest
 
 from documentation import DOCUMENTS, Page, blocks
 from heliograph.flow.testing import run_tests
@@ -25,12 +22,6 @@ def test_the_flow_and_its_case_do_what_they_say(tmp_path: Path) -> None:
     (tmp_path / "routing.esql").write_text(example)
     report = run_tests(tmp_path)
     assert report.passed, report.text()
-
-
-@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"])
-def test_pages_that_are_named_are_there(page: str) -> None:
-    names = re.findall(r"\]\(((?:docs|examples)/[^)#]+)\)", (ROOT / page).read_text())
-    assert [name for name in names if not (ROOT / name).exists()] == []
 
 
 def test_it_is_two_screens_long() -> None:

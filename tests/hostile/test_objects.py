@@ -21,7 +21,7 @@ from heliograph.amqp.codec.values import Described, Symbol, ULong
 from heliograph.broker.amqp.filters import SELECTOR_CODE
 from heliograph.broker.core.timers import Clock
 from heliograph.broker.storage import record_kinds
-from heliograph.broker.storage.offline_sessions import AwaySession, AwaySubscription
+from heliograph.broker.storage.offline_sessions import OfflineSession, OfflineSubscription
 from heliograph.broker.storage.store import Store
 from heliograph.cli.main import main
 from heliograph.client import Message as ClientMessage
@@ -207,8 +207,8 @@ def _retained(topic: bytes) -> bytes:
     return encode_uniform_messages(messages, Receivers((), (), ())) + messages.data
 
 
-def _away(topic_filter: str) -> AwaySession:
-    return AwaySession(7, "c", 3600, 0, 1, [AwaySubscription(topic_filter, 1, 1, b"")])
+def _away(topic_filter: str) -> OfflineSession:
+    return OfflineSession(7, "c", 3600, 0, 1, [OfflineSubscription(topic_filter, 1, 1, b"")])
 
 
 def _json(fact: dict[str, Any]) -> bytes:

@@ -1,6 +1,9 @@
 """A client for AMQP 1.0 with the shape of JMS: `from heliograph.client import connect`.
 
-This is the blocking face; `heliograph.client.aio` is the same for asyncio. Both are thin: `core` does the work.
+Begin with `connect`, which gives a `Connection`; its `session` makes producers, consumers and browsers. This is the
+blocking face; `aio` is the same for asyncio. Both are thin: `core` does the work. Exceptions are below
+`MessagingProblem`. `encoded` is for programs that move many messages as bytes, `management` for requests to a server's
+management node.
 """
 
 from heliograph.client.blocking import Browser, Connection, Consumer, Producer, Receipt, RunReceipt, Session, connect
@@ -10,12 +13,21 @@ from heliograph.client.errors import (
     ConnectionLost,
     IllegalState,
     InUse,
+    InvalidClientId,
     InvalidDestination,
+    InvalidSelector,
+    ManagementError,
     MessageFormat,
+    MessageRefused,
+    MessageTooLarge,
     MessagingProblem,
     NoAnswer,
+    NotAllowed,
+    ResourceLimit,
+    SecurityError,
     TransactionInDoubt,
     TransactionRolledBack,
+    Unsupported,
 )
 from heliograph.client.message import Message
 
@@ -28,20 +40,29 @@ __all__ = [
     "Destination",
     "IllegalState",
     "InUse",
+    "InvalidClientId",
     "InvalidDestination",
+    "InvalidSelector",
+    "ManagementError",
     "Message",
     "MessageFormat",
+    "MessageRefused",
+    "MessageTooLarge",
     "MessagingProblem",
     "NoAnswer",
+    "NotAllowed",
     "Producer",
     "Queue",
     "Receipt",
+    "ResourceLimit",
     "RunReceipt",
+    "SecurityError",
     "Session",
     "TemporaryQueue",
     "TemporaryTopic",
     "Topic",
     "TransactionInDoubt",
     "TransactionRolledBack",
+    "Unsupported",
     "connect",
 ]

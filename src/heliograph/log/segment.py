@@ -189,16 +189,16 @@ def load(descriptor: int, place: int, size: int, most: int) -> bytes:
     return data if room <= len(data) else os.pread(descriptor, min(room, most), place)
 
 
-def load_into(room: BufferPool, descriptor: int, place: int, size: int, most: int) -> memoryview:
+def load_into(pool: BufferPool, descriptor: int, place: int, size: int, most: int) -> memoryview:
     """The same as `load`, into memory of a pool."""
-    data = _filled(room, descriptor, place, size)
+    data = _filled(pool, descriptor, place, size)
     record = record_room(data, 0)
     if record <= len(data):
         return data
-    room.give_back(len(data))
-    return _filled(room, descriptor, place, min(record, most))
+    pool.give_back(len(data))
+    return _filled(pool, descriptor, place, min(record, most))
 
 
-def _filled(room: BufferPool, descriptor: int, place: int, size: int) -> memoryview:
-    memory = room.take(size)
+def _filled(pool: BufferPool, descriptor: int, place: int, size: int) -> memoryview:
+    memory = pool.take(size)
     return memory[: os.preadv(descriptor, [memory], place)]

@@ -16,7 +16,7 @@ from heliograph.log.queue_messages import QueueMessages
 from heliograph.log.segment import segment_files
 from heliograph.log.streams.stream_reader import StreamReader
 from heliograph.mqtt import Publish
-from log.recording_logs import Account
+from log.recording_logs import RecordingLog
 from log.test_mixed_messages import mixed
 from log.watched_log import WatchedLog
 from plain_client import PlainClient
@@ -59,7 +59,7 @@ def test_check_counts_what_is_whole(directory: Path, capsys) -> None:
 
 @pytest.fixture
 def grouped(tmp_path: Path) -> Path:
-    account = Account(tmp_path / "grouped")
+    account = RecordingLog(tmp_path / "grouped")
     cursor = account.ledger.new_cursor()
     account.store([cursor], [b"alone"])
     with account.ledger.group():
@@ -89,7 +89,7 @@ def test_dump_shows_groups_and_messages_of_queues(grouped: Path, capsys) -> None
 
 
 def test_dump_shows_the_topic_of_each_message_if_they_differ(tmp_path: Path, capsys) -> None:
-    account = Account(tmp_path / "mixed")
+    account = RecordingLog(tmp_path / "mixed")
     cursors = [account.ledger.new_cursor(), account.ledger.new_cursor()]
     rows = [(b"a/1", b"text", b"\1\1", 5, 7), ("ü".encode(), b"\xff", b"", 6, 0)]
     account.ledger.store(mixed(rows, 2, True), cursors, [9, 0])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from heliograph.flow.errors import FormatProblem
 from heliograph.flow.formats import Catalogue
-from heliograph.flow.language import dump
+from heliograph.flow.language import dump_tree
 from heliograph.flow.tree import Element, Part, Text
 from heliograph.flow.tree.element_types import Json
 
@@ -29,7 +29,7 @@ def written(text: str) -> str:
 
 
 def test_object_and_array_as_a_tree() -> None:
-    assert dump(part('{"a": [1, 2.50, {"b": null}], "c": {}, "d": "x", "e": true}')).splitlines() == [
+    assert dump_tree(part('{"a": [1, 2.50, {"b": null}], "c": {}, "d": "x", "e": true}')).splitlines() == [
         "(0x1000000)JSON = (",
         "  (0x1002000)Data = (",
         "    (0x1001000)a = (",

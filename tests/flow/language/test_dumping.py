@@ -1,6 +1,6 @@
 """A tree as text."""
 
-from heliograph.flow.language import dump
+from heliograph.flow.language import dump_tree
 from heliograph.flow.tree import Element
 
 
@@ -11,7 +11,7 @@ def test_dump_shows_types_names_values_and_children() -> None:
     inner.append(Element("Line", 12, 0x03000000))
     inner.append(Element("Amount", "5", namespace="urn:m")).append(Element("Currency", None, 0x03000000))
     inner.append(Element("", b"\x01\xff", 0x02000000))
-    assert dump(root).splitlines() == [
+    assert dump_tree(root).splitlines() == [
         "(0x1000000)ExceptionList = (",
         "  (0x1000000)RecoverableException = (",
         "    (0x3000000)File = 'it''s'",

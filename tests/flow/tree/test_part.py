@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from heliograph.flow.language import dump
+from heliograph.flow.language import dump_tree
 from heliograph.flow.tree import Element, Part, Step, Text
 
 
@@ -205,5 +205,5 @@ def test_elements_can_be_pickled() -> None:
     root = Element("root")
     root.append(Element("a", 1))
     again = pickle.loads(pickle.dumps(root))
-    assert dump(again) == dump(root)
+    assert dump_tree(again) == dump_tree(root)
     assert again.children[0].parent is again

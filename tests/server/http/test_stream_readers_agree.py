@@ -22,7 +22,7 @@ from heliograph.log.streams.stream_parts import BodyPiece, FilePart
 from heliograph.log.streams.stream_reader import StreamReader
 from heliograph.log.streams.stream_span import StreamMessage
 from heliograph.server.http.stream_pages import StreamPages
-from log.recording_logs import Account, unforced
+from log.recording_logs import RecordingLog, unforced
 
 PARTITIONS = 2
 NAME = "s"
@@ -79,7 +79,7 @@ class Log:
     """A log with a stream, and what is stored in it."""
 
     def __init__(self, directory: Path) -> None:
-        self.account = Account(directory, segment_size=3000)
+        self.account = RecordingLog(directory, segment_size=3000)
         self.cursors = [self.account.ledger.new_cursor() for _ in range(PARTITIONS)]
         self.other = self.account.ledger.new_cursor()
         about = {"name": NAME, "filter": "#", "partitions": PARTITIONS, "retention_bytes": 0, "retention_age": 0}

@@ -1,4 +1,9 @@
-"""How the standard's composite types are declared: a class of fields, each with its kind of value on the wire."""
+"""How the standard's composite types are declared: a class of fields, each with its kind of value on the wire.
+
+`@composite` makes a dataclass of a class whose attributes are `part`s, and registers it under the number and the name
+of its descriptor, which is how `resolve` finds it. On the wire it is a list of its fields in order. Trailing fields
+with their defaults are left out; a null in between stands for the default as well.
+"""
 
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, field, fields

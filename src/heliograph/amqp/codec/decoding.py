@@ -1,4 +1,12 @@
-"""Bytes to values: every encoding that the standard allows, within limits on depth and size."""
+"""Bytes to values: every encoding that the standard allows, within limits on depth and size.
+
+A decoder takes the data, the position behind the constructor and the depth, and returns the value and where it ends;
+`_DECODERS` has one for each of the 256 constructors. The data is a stranger's, so nothing is allocated by what it
+claims: the number of items is compared with the bytes that are there before the items are read.
+
+Two ways of being cut off look different in Python: an index or `unpack_from` beyond the end raises, which `decode`
+turns into a `DecodeError`, but a slice is only shorter. So decoders that slice check the end themselves (`_within`).
+"""
 
 import struct
 import uuid
@@ -131,6 +139,7 @@ def _items(data: bytes, start: int, end: int, count: int, depth: int) -> list[An
     items = []
     at = start
     depth += 1
+    # A local name, since lists are what performatives are made of.
     decoders = _DECODERS
     for _ in range(count):
         item, at = decoders[data[at]](data, at + 1, depth)
@@ -176,6 +185,7 @@ def _array(wide: bool) -> _Decoder:
         item_decoder = _DECODERS[code]
         if code not in _ITEM_KINDS:
             raise DecodeError(f"an array cannot be of type 0x{code:02x}")
+        # Items without a width (null, true, empty list) cannot be bounded by the bytes that are there.
         if code in _BY_CODE and count > (MOST_EMPTY_ITEMS if code < 0x50 else end - at):
             raise DecodeError(f"{count} items cannot be in an array of {end - at} bytes")
         items = []

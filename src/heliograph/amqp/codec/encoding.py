@@ -1,4 +1,8 @@
-"""Values to bytes, always in the shortest form that the standard has for them."""
+"""Values to bytes, always in the shortest form that the standard has for them.
+
+The class of a value decides how it is written (`_ENCODERS`); a subclass is written like the first of its bases that is
+known. Ranges are not checked beforehand: `struct` does that, and `encode` turns its error into an `EncodeError`.
+"""
 
 import struct
 import uuid

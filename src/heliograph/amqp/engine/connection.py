@@ -116,6 +116,8 @@ class Connection(ConnectionOutput):
         if self._over:
             return events
         at = 0
+        # A frame that came in part is completed first. Until all of it is there, reads are only collected: joining them
+        # each time would cost a large message the square of its size.
         if self.rest.size:
             at = len(data)
             if self.rest.size + at < self._needed:
@@ -226,7 +228,7 @@ class Connection(ConnectionOutput):
                 return events, inf
             due = dead
         if self._opened and self.remote is not None and self.remote.idle_time_out:
-            pause = self.remote.idle_time_out / 2000
+            pause = self.remote.idle_time_out / 2000  # twice as often as asked, for a frame may be late
             if now >= self._beat + pause:
                 self._beat = now
                 self.output.append(EMPTY_FRAME)
@@ -306,6 +308,7 @@ class Connection(ConnectionOutput):
         end = len(data)
         largest = self.options.max_frame_size
         while end - at >= 4 and not self._over:
+            # A shape takes as many frames as fit it, and leaves `at` as it is if the first does not.
             shape = self._shapes.find(data, at)
             if shape is not None and not self.gone:
                 stop = shape.take(data, at, end, largest, events)
@@ -317,7 +320,7 @@ class Connection(ConnectionOutput):
                 text = f"a frame has 8 to {largest} bytes, not {size}"
                 raise ProtocolError(conditions.CONNECTION_FRAMING_ERROR, text)
             if end - at < size:
-                break
+                break  # `_keep` collects the rest of it
             self._read_frame(data, at, at + size, events)
             at += size
         return at
@@ -328,7 +331,7 @@ class Connection(ConnectionOutput):
             text = f"expected the header of an AMQP frame, got {data[at : at + 8]!r}"
             raise ProtocolError(conditions.CONNECTION_FRAMING_ERROR, text)
         if start == end:
-            return
+            return  # an empty frame: it has kept the connection alive by being received
         channel = data[at + 6] << 8 | data[at + 7]
         if data.startswith(SHORT_TRANSFER, start) and (short := decode_transfer(data, start, end)) is not None:
             frame: Any = short[0]
@@ -338,7 +341,7 @@ class Connection(ConnectionOutput):
         if type(frame) is Close:
             self._on_close(frame, events)
         elif self.gone:
-            pass
+            pass  # sent before the peer had our close
         elif type(frame) is Open:
             self._on_open(frame, events)
         elif self.remote is None:
@@ -371,7 +374,7 @@ class Connection(ConnectionOutput):
 
     def _on_close(self, frame: Close, events: list[Event]) -> None:
         if not self.gone:
-            self.flush()
+            self.flush()  # the peer reads until our close, so outcomes still count
             self._write_close(None)
         self._finish(Closed(frame.error), events)
 
@@ -396,6 +399,7 @@ class Connection(ConnectionOutput):
                 session = self._new_session()
             except LimitReached as problem:
                 raise ProtocolError(conditions.RESOURCE_LIMIT_EXCEEDED, str(problem)) from None
+            # Answered at once, since an owner has no reason to refuse a session; links are what it decides on.
             session.write_begin(channel)
         else:
             awaited = self._channels.get(frame.remote_channel)
@@ -417,6 +421,7 @@ class Connection(ConnectionOutput):
             session.on_end(frame, events)
             del self._channels[session.channel]
             self.sessions.remove(session)
+        # Frames for a session that we have ended may have been on their way; they are dropped.
         elif not session.gone:
             try:
                 _to_session(session, frame, payload, events)

@@ -210,8 +210,10 @@ class Link(ABC):
         if self.detaching or self.session.gone:
             return
         if not self.accepted:
+            # The standard has no refusal but an attach with a null terminus, followed by a detach.
             self._null_terminus()
             self.send_attach()
+        # Outcomes that were given before must not come behind the detach: the peer would drop them.
         self.session.connection.flush()
         self.detaching = True
         self.leave()

@@ -138,6 +138,7 @@ class OutgoingTransfers(Generic[S]):
         """Send a run, or as much of it as the window allows; the rest waits."""
         first = self.next_number
         self.next_number = last = first + len(payloads)
+        # A single message of a quiet link passes all the machinery for runs.
         alone = first + 1 == last and not self._waiting and state is None and self.window > 0
         if alone and self._send_one(link, payloads[0], settled, message_format):
             return range(first, last)
@@ -180,6 +181,7 @@ class OutgoingTransfers(Generic[S]):
         while waiting and self.window > 0:
             run = waiting[0]
             state = encode(run.state) if run.state is not None else b""
+            # Reserved for the longest heading, so that whether a message fits does not depend on its ids.
             room = limit - _ROOM_FOR_TRANSFER - len(state)
             if len(run.payloads[run.at]) <= room and not run.offset:
                 self._send_small(run, state, room)

@@ -148,6 +148,7 @@ class Receiver(Link):
 
     def on_flow(self, flow: Flow, events: EventSink[LinkEvent]) -> None:
         if flow.delivery_count is not None:
+            # A sender that drains moves its count forward without transfers. More than it had credit for is ignored.
             used = (flow.delivery_count - self.delivery_count) & MAX_UINT
             if used <= self.credit:
                 self.delivery_count = flow.delivery_count
@@ -170,6 +171,7 @@ class Receiver(Link):
         self.unfinished = delivery
         if transfer.delivery_id not in {None, delivery.number & MAX_UINT}:
             raise InvalidField(f"delivery {transfer.delivery_id} begins before {delivery.number & MAX_UINT} has ended")
+        # Each transfer of a delivery may say more of it: settled in any of them counts, and the last state.
         delivery.settled = delivery.settled or bool(transfer.settled)
         delivery.state = transfer.state if transfer.state is not None else delivery.state
         delivery.add(payload)
@@ -197,6 +199,7 @@ class Receiver(Link):
     def take(self, deliveries: list[Delivery], events: EventSink[Transfers]) -> None:
         """Hand over deliveries with consecutive numbers, all settled or all not."""
         first = deliveries[0]
+        # What came settled has no outcome to wait for.
         if not first.settled:
             self.session.incoming.add(first.number, deliveries[-1].number, self, 0)
         if events:
@@ -226,6 +229,7 @@ class Receiver(Link):
             self.drain = False
 
     def _discard(self) -> None:
+        # Transfers that the peer sent before it had our detach use up no credit, and cannot be many.
         self._discarded += 1
         if self._discarded > _MOST_DISCARDED:
             raise ProtocolError(conditions.SESSION_ERRANT_LINK, f"the link {self.name!r:.80} is detached")

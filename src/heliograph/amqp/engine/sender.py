@@ -47,6 +47,8 @@ class Sender(Link):
         count = len(payloads)
         if count > self.credit:
             raise ValueError(f"{count} messages for a link with credit for {self.credit}")
+        # The peer counts messages when they come; we do when they are given, so that what waits for the window has its
+        # credit already.
         self.credit -= count
         self.delivery_count = (self.delivery_count + count) & MAX_UINT
         connection = self.session.connection
@@ -65,6 +67,7 @@ class Sender(Link):
         if self.gone:
             return
         if self.pending:
+            # The flow that ends a drain must not overtake messages that it counts as sent.
             self._drain_when_sent = True
             return
         self._drain_when_sent = False

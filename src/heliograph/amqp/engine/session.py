@@ -205,6 +205,7 @@ class Session:
     def leave(self) -> None:
         """Nothing goes in or out any more."""
         self.gone = True
+        # Not `link.leave()`: what it would remove one by one is dropped as a whole below.
         for link in self.links:
             link.gone = True
             self._names.pop((link.name, link.role), None)
@@ -267,6 +268,7 @@ class Session:
         if attach.handle > self.connection.options.handle_max:
             text = f"the highest handle here is {self.connection.options.handle_max}, not {attach.handle}"
             raise ConnectionFault(conditions.CONNECTION_FRAMING_ERROR, text)
+        # Whose link this is, the name says: ours that waits for an answer, one to be stolen, or a new one.
         if attach.handle in self._remote_handles:
             raise ProtocolError(conditions.SESSION_HANDLE_IN_USE, f"handle {attach.handle} is attached already")
         key = (attach.name, not attach.role)
@@ -336,6 +338,7 @@ class Session:
     def next_number(self, delivery_id: int) -> int:
         """The number of a delivery from its identifier, which wraps and must grow."""
         expected = delivery_id if self.next_delivery is None else self.next_delivery
+        # Ids may skip, the standard only demands that they grow; more than half of the range ahead is behind.
         ahead = (delivery_id - expected) & MAX_UINT
         if ahead > SERIAL_HALF:
             raise InvalidField(f"expected delivery-id {expected & MAX_UINT}, got {delivery_id}")
@@ -347,6 +350,7 @@ class Session:
         self, role: bool, first: int, last: int, settled: bool, state: DeliveryState | None, events: EventSink[Settled]
     ) -> None:
         """The peer's disposition for deliveries: those we sent, or those it sent."""
+        # Ids have wrapped for the peer and not for us: the newest delivery tells which of the possible ids is meant.
         unsettled: Unsettled[Sender] | Unsettled[Receiver]
         if role == RECEIVER:
             unsettled, newest = self.outgoing_unsettled, self.outgoing.next_delivery
@@ -357,6 +361,7 @@ class Session:
         for run in unsettled.take(low, high) if settled else unsettled.within(low, high):
             first, last, link, shift = run
             start = first + shift
+            # A peer that settles one by one is one event for the owner, if link, state and direction are the same.
             before = events[-1] if events else None
             if type(before) is Settled:
                 its_link, its_start, its_end, its_state, its_settled = before

@@ -163,6 +163,7 @@ class OutgoingDispositions:
 
     def gather(self, role: bool, first: int, last: int, settled: bool, state: DeliveryState | None) -> None:
         """Note the outcome of a range of delivery ids (that do not wrap)."""
+        # Nearly always the outcome is the same object as before; comparing two states is the slow way.
         alike = settled is self._settled and (state is self._state or state == self._state)
         ranges = self._ranges
         if ranges:
@@ -184,6 +185,7 @@ class OutgoingDispositions:
 
     def flush(self) -> None:
         """Write what was gathered."""
+        # A new list: `gather` takes an empty one as the sign to register with the connection again.
         ranges, self._ranges = self._ranges, []
         connection = self._connection
         forget = self._settled and self._role == RECEIVER

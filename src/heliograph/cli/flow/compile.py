@@ -14,7 +14,7 @@ from heliograph.errors import InvalidInput
 from heliograph.flow.definition import FlowDefinition, known, suggestion
 from heliograph.flow.engine import MODULE_KINDS, Compilation
 from heliograph.flow.formats import Codec, Models
-from heliograph.flow.language import Compiled
+from heliograph.flow.language import CompiledProgram
 from heliograph.flow.tree import Text
 
 EXAMPLES = """\
@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _programs(definition: FlowDefinition) -> list[Compiled]:
+def _programs(definition: FlowDefinition) -> list[CompiledProgram]:
     building = Compilation(definition)
     for node in definition.nodes.values():
         if node.type in MODULE_KINDS:
@@ -74,7 +74,7 @@ def _codecs(definition: FlowDefinition) -> dict[tuple[str, str, str], Codec]:
     }
 
 
-def _with_module(programs: list[Compiled], name: str) -> list[Compiled]:
+def _with_module(programs: list[CompiledProgram], name: str) -> list[CompiledProgram]:
     found = [program for program in programs if _named(program, name)]
     if not found:
         names = {module for program in programs for module in program.modules}
@@ -82,11 +82,11 @@ def _with_module(programs: list[Compiled], name: str) -> list[Compiled]:
     return found
 
 
-def _named(program: Compiled, name: str) -> str | None:
+def _named(program: CompiledProgram, name: str) -> str | None:
     return next((module for module in program.modules if module.lower() == name.lower()), None)
 
 
-def _source(program: Compiled, module: str | None) -> str:
+def _source(program: CompiledProgram, module: str | None) -> str:
     """The Python of a program, or what is left of it without the functions of its other modules."""
     _, file, _ = program.sources[0]
     if module is None:
@@ -107,7 +107,7 @@ def _belongs(function: str, modules: tuple[str, ...]) -> bool:
 
 
 def _print_tables(
-    definition: FlowDefinition, programs: list[Compiled], codecs: dict[tuple[str, str, str], Codec]
+    definition: FlowDefinition, programs: list[CompiledProgram], codecs: dict[tuple[str, str, str], Codec]
 ) -> None:
     rows = [row for program in programs for row in _rows(definition, program)]
     if rows:
@@ -121,7 +121,7 @@ def _print_tables(
         print(f"{definition.name} has no ESQL, no mappings and no models")
 
 
-def _rows(definition: FlowDefinition, program: Compiled) -> Iterator[tuple[str, str, str, str, int]]:
+def _rows(definition: FlowDefinition, program: CompiledProgram) -> Iterator[tuple[str, str, str, str, int]]:
     _, file, _ = program.sources[0]
     for name, module in program.modules.items():
         nodes = [

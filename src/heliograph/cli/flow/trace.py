@@ -32,7 +32,7 @@ from heliograph.flow.engine import (
     WriteFile,
     copy_root,
 )
-from heliograph.flow.language import dump
+from heliograph.flow.language import dump_tree
 from heliograph.flow.testing import FlowUnderTest
 from heliograph.flow.tree import Element
 
@@ -248,7 +248,7 @@ def _lines_of(tree: Callable[[], Element]) -> list[str]:
 
 def _dumped(element: Element) -> Iterator[str]:
     try:
-        yield from dump(element).splitlines()
+        yield from dump_tree(element).splitlines()
     except Problem as problem:
         yield f"{element.name} (cannot be read: {problem})"
 

@@ -14,7 +14,7 @@ from heliograph.flow.formats.messages import MessageSettings
 from heliograph.flow.formats.model.models import Models
 from heliograph.flow.language.esql.compiling.program_compiling import compile_program
 from heliograph.flow.language.esql.parsing.program_parsing import parse_program
-from heliograph.flow.language.esql.runtime.compiled_program import Compiled, CompiledModule
+from heliograph.flow.language.esql.runtime.compiled_program import CompiledModule, CompiledProgram
 from heliograph.flow.language.esql.syntax import Program
 
 
@@ -29,7 +29,7 @@ class Compilation:
         self.catalogue = Catalogue(Models(definition.models))
         self.labels: dict[str, Target] = {}
         """What is behind each label; filled in when nodes are linked, so look only when a message is there."""
-        self.programs: dict[tuple[str, str], tuple[Compiled, Changes]] = {}
+        self.programs: dict[tuple[str, str], tuple[CompiledProgram, Changes]] = {}
         """What has been compiled for nodes, by file and kind of module."""
 
     def reading(self, definition: NodeDefinition, *, transactional: bool = False) -> TreeReading:

@@ -4,7 +4,7 @@ from heliograph.flow.language.values.types import character
 from heliograph.flow.tree.element import Element, Value
 
 
-def dump(element: Element) -> str:
+def dump_tree(element: Element) -> str:
     """This element and everything below, one element per line: `(0x1000000)Name = (` ... `)`."""
     lines: list[str] = []
     _dump(element, "", lines)

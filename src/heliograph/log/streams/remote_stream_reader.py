@@ -149,25 +149,25 @@ class RemoteStreamReader(StreamSource):
         offset: int,
         end: int | None = None,
         size: int = BLOCK_SIZE,
-        room: BufferPool | None = None,
+        pool: BufferPool | None = None,
     ) -> Iterator[StreamBlock]:
         """See StreamSource.
 
         With a pool the caller reads a lot: the server is asked for several blocks at a time then, and for the next ones
         before the last of them is looked at.
         """
-        much = size if room is None else max(size, _MUCH)
+        much = size if pool is None else max(size, _MUCH)
         while end is None or offset < end:
             answer = self._open(self._records(partition, offset, end, much))
             if not answer.length:
                 self._body(answer)  # an empty one counts as read only then
                 return
             following = int(answer.headers["heliograph-next-offset"])
-            ahead = room is not None and end is not None and following < end
+            ahead = pool is not None and end is not None and following < end
             then = self._records(partition, following, end, much) if ahead else ""
             before = offset
             try:
-                for block in self._blocks_in(answer, offset, size, room, then):
+                for block in self._blocks_in(answer, offset, size, pool, then):
                     yield block
                     offset = block.next
             except ServerUnreachable:
@@ -176,18 +176,18 @@ class RemoteStreamReader(StreamSource):
                 # A connection that broke half-way: if there is no other one to be had, that comes up now.
 
     def _blocks_in(
-        self, answer: HTTPResponse, offset: int, size: int, room: BufferPool | None, then: str
+        self, answer: HTTPResponse, offset: int, size: int, pool: BufferPool | None, then: str
     ) -> Iterator[StreamBlock]:
         """The records of an answer, as they come; `then` is what the server is asked when all of it is here."""
         cursor, total, rest, first = int(answer.headers["heliograph-cursor"]), answer.length or 0, b"", offset
-        if room is None:
+        if pool is None:
             size = total
         try:
             while answer.length:
                 if self._answer is not answer:  # something else was asked meanwhile: it is lost, and asked for again
                     return
                 wanted = max(size, record_room(rest, 0), len(rest) + 1)
-                data = self._more(answer, rest, min(wanted - len(rest), answer.length), room)
+                data = self._more(answer, rest, min(wanted - len(rest), answer.length), pool)
                 if not answer.length and then:
                     self._ask_ahead(then)
                 if answer.length and record_room(data, 0) > len(data):
@@ -210,10 +210,10 @@ class RemoteStreamReader(StreamSource):
         except BadRecord as bad:
             raise BadAnswer(f"{self._url}: the answer is damaged: {bad}") from None
 
-    def _more(self, answer: HTTPResponse, rest: bytes, size: int, room: BufferPool | None) -> BlockData:
+    def _more(self, answer: HTTPResponse, rest: bytes, size: int, pool: BufferPool | None) -> BlockData:
         """What is left of what came before, and `size` bytes more."""
         whole = len(rest) + size
-        data = memoryview(bytearray(whole)) if room is None else room.take(whole)
+        data = memoryview(bytearray(whole)) if pool is None else pool.take(whole)
         view = memoryview(data)
         view[: len(rest)] = rest
         done = len(rest)

@@ -127,7 +127,7 @@ class StreamReader(StreamSource):
         offset: int,
         end: int | None = None,
         size: int = BLOCK_SIZE,
-        room: BufferPool | None = None,
+        pool: BufferPool | None = None,
     ) -> Iterator[StreamBlock]:
         """See StreamSource."""
         size = max(size, _LEAST_READ)
@@ -135,7 +135,7 @@ class StreamReader(StreamSource):
         def blocks_of(stretch: _Stretch, cursor: int, offset: int, stop: int) -> Iterator[StreamBlock]:
             segment, position, part_end = stretch
             while position < part_end and offset < stop:
-                data = self._data_at(segment, position, part_end, size, room)
+                data = self._data_at(segment, position, part_end, size, pool)
                 block = block_of(data, position, cursor, offset, stop)
                 position += block.used
                 if len(block):
@@ -212,11 +212,11 @@ class StreamReader(StreamSource):
             if offset < next_:
                 return
 
-    def _data_at(self, segment: Segment, position: int, end: int, size: int, room: BufferPool | None) -> BlockData:
+    def _data_at(self, segment: Segment, position: int, end: int, size: int, pool: BufferPool | None) -> BlockData:
         descriptor, place, most = self._files.descriptor(segment), segment.place(position), end - position
-        if room is None:
+        if pool is None:
             return load(descriptor, place, min(size, most), most)
-        return load_into(room, descriptor, place, min(size, most), most)
+        return load_into(pool, descriptor, place, min(size, most), most)
 
 
 def _stretches(entries: list[Entry], size: int) -> Iterator[tuple[int, int, int]]:

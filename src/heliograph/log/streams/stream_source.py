@@ -71,13 +71,13 @@ class StreamSource(ABC):
         offset: int,
         end: int | None = None,
         size: int = BLOCK_SIZE,
-        room: BufferPool | None = None,
+        pool: BufferPool | None = None,
     ) -> Iterator[StreamBlock]:
         """Messages from an offset on, in order and without a gap, up to `end` or what is the latest when it is reached.
 
         They come as the log has them, some `size` bytes of it at a time: this is the quickest way to read many. The
         first record may have messages before the offset too, the last some behind the end. Errors are those of `read`.
-        Blocks are put into the pool `room` if one is given, and are valid until that is cleared.
+        Blocks are put into the `pool` if one is given, and are valid until that is cleared.
         """
 
     def read(

@@ -1,7 +1,7 @@
 """Documents for tests: as parts, written again, and as trees in text."""
 
 from heliograph.flow.formats import Catalogue
-from heliograph.flow.language.dumping import dump
+from heliograph.flow.language.dumping import dump_tree
 from heliograph.flow.tree import Part, Text
 
 CATALOGUE = Catalogue()
@@ -20,4 +20,4 @@ def written(document: str | bytes, domain: str = "XMLNSC", text: Text = Text()) 
 
 
 def shown(document: str, domain: str) -> str:
-    return dump(part(document, domain))
+    return dump_tree(part(document, domain))

@@ -1,7 +1,7 @@
 """What the three domains of XML have different: types, names and attributes."""
 
 from flow.formats.xml.documents import CATALOGUE, part, written
-from heliograph.flow.language.dumping import dump
+from heliograph.flow.language.dumping import dump_tree
 from heliograph.flow.tree import Element
 from heliograph.flow.tree.element_types import Xml, Xmlnsc
 
@@ -23,7 +23,7 @@ def test_copy_into_another_domain_keeps_attributes_attributes() -> None:
     source = part('<a x="1"><b><![CDATA[t]]></b>u<!--c--></a>', "XML")
     target = CATALOGUE.new_part("XMLNSC")
     target.take_content(source)
-    assert dump(target.children[0]) == dump(part(source.bytes(), "XMLNSC").children[0])
+    assert dump_tree(target.children[0]) == dump_tree(part(source.bytes(), "XMLNSC").children[0])
     back = CATALOGUE.new_part("XML")
     back.take_content(target)
     assert back.bytes() == source.bytes()

@@ -11,7 +11,7 @@ from heliograph.flow.formats.xml import XML, XMLNS, XMLNSC, XmlFormat
 from heliograph.flow.formats.xml.builder import Builder
 from heliograph.flow.formats.xml.dialect import Dialect
 from heliograph.flow.formats.xml.expat_reader import decode, read_with_expat
-from heliograph.flow.language import dump
+from heliograph.flow.language import dump_tree
 from heliograph.flow.language.values.types import character, schema_text
 from heliograph.flow.tree import Element, Part, Text
 
@@ -88,7 +88,7 @@ class OnlyExpat:
 
 def _read(part: Part) -> str:
     try:
-        return dump(part)
+        return dump_tree(part)
     except FormatProblem as problem:
         return f"refused: {problem}"
 

@@ -10,7 +10,7 @@ import pytest
 from heliograph.flow.formats import Catalogue
 from heliograph.flow.language.esql.compiling.program_compiling import compile_program
 from heliograph.flow.language.esql.parsing.program_parsing import parse_program
-from heliograph.flow.language.esql.runtime.compiled_program import Compiled
+from heliograph.flow.language.esql.runtime.compiled_program import CompiledProgram
 from heliograph.flow.language.esql.runtime.evaluation import Evaluation, LogEntry, Propagation
 from heliograph.flow.tree import Element
 
@@ -32,7 +32,7 @@ class Run:
     """One evaluation, and what came of it."""
 
     evaluation: Evaluation
-    compiled: Compiled
+    compiled: CompiledProgram
     result: Any = None
     sent: list[Sent] = field(default_factory=list)
     logged: list[LogEntry] = field(default_factory=list)

@@ -9,7 +9,7 @@ from heliograph.flow.engine.compilation import Compilation
 from heliograph.flow.engine.node import Node, NodeKind, Property, choice
 from heliograph.flow.engine.run import Assembly, Run, Target
 from heliograph.flow.errors import EsqlProblem, InvalidFlow
-from heliograph.flow.language.dumping import dump
+from heliograph.flow.language.dumping import dump_tree
 from heliograph.flow.language.esql.checking.program_checking import check_expression
 from heliograph.flow.language.esql.compiling.program_compiling import FilterExpression, compile_filter_expression
 from heliograph.flow.language.esql.parsing.program_parsing import parse_expression
@@ -107,7 +107,7 @@ def shown(value: Any) -> str:
     if value is None:
         return "NULL"
     if isinstance(value, Element):
-        return dump(value)
+        return dump_tree(value)
     if isinstance(value, list | tuple):
         return "\n".join(map(shown, value))
     return character(value)

@@ -310,10 +310,9 @@ def _check_single(value: float) -> None:
 
 
 @dataclass(frozen=True)
-class DigitsShape(Shape):
-    """What packed and zoned numbers share: functions that read and write them as an integer."""
+class ConvertedShape(Shape):
+    """A value that one function reads from its bytes, and another writes."""
 
-    scale: int = 0
     read: Any = None
     write: Any = None
     words: str = ""
@@ -324,8 +323,17 @@ class DigitsShape(Shape):
 
     def load(self, source: Source, raw: str) -> str:
         reverse = "[::-1]" if self.code_order == "<" else ""
-        number = f"{source.constant('read_', self.read)}({raw}{reverse})"
-        return _scaled(source, self.kind, number, self.scale)
+        return f"{source.constant('read_', self.read)}({raw}{reverse})"
+
+
+@dataclass(frozen=True)
+class DigitsShape(ConvertedShape):
+    """What packed and zoned numbers share: functions that read and write them as an integer."""
+
+    scale: int = 0
+
+    def load(self, source: Source, raw: str) -> str:
+        return _scaled(source, self.kind, super().load(source, raw), self.scale)
 
     def store(self, source: Source, name: str) -> list[str]:
         reverse = "[::-1]" if self.code_order == "<" else ""
@@ -340,13 +348,13 @@ def packed_shape(kind: Type, size: int, order: str, scale: int, signed: bool, di
     """A packed decimal number with a sign in its last half byte."""
     write = partial(write_packed, digits=digits, size=size, signed=signed)
     words = f"a packed number of {digits} digits, {'signed' if signed else 'not signed'}"
-    return DigitsShape(kind, size, order, scale, read_packed, write, words)
+    return DigitsShape(kind, size, order, read_packed, write, words, scale)
 
 
 def bcd_shape(kind: Type, size: int, order: str, scale: int, digits: int) -> DigitsShape:
     """A packed decimal number without a sign."""
     write = partial(write_bcd, digits=digits, size=size)
-    return DigitsShape(kind, size, order, scale, read_bcd, write, f"{digits} packed digits")
+    return DigitsShape(kind, size, order, read_bcd, write, f"{digits} packed digits", scale)
 
 
 def zoned_shape(kind: Type, size: int, scale: int, zones: Zones, sign: SignOrientation) -> DigitsShape:
@@ -354,24 +362,12 @@ def zoned_shape(kind: Type, size: int, scale: int, zones: Zones, sign: SignOrien
     read = zoned_reader(zones, sign)
     write = partial(write_zoned, size=size, zones=zones, orientation=sign)
     place = "no sign" if sign is SignOrientation.NONE else f"sign {sign.value}"
-    return DigitsShape(kind, size, "", scale, read, write, f"a zoned number in {size} bytes, {place}")
+    return DigitsShape(kind, size, "", read, write, f"a zoned number in {size} bytes, {place}", scale)
 
 
 @dataclass(frozen=True)
-class CalendarShape(Shape):
+class CalendarShape(ConvertedShape):
     """A date or time in packed digits, or as seconds or milliseconds since 1970."""
-
-    read: Any = None
-    write: Any = None
-    words: str = ""
-
-    @property
-    def expected(self) -> str:
-        return self.words
-
-    def load(self, source: Source, raw: str) -> str:
-        reverse = "[::-1]" if self.code_order == "<" else ""
-        return f"{source.constant('read_', self.read)}({raw}{reverse})"
 
     def store(self, source: Source, name: str) -> list[str]:
         reverse = "[::-1]" if self.code_order == "<" else ""

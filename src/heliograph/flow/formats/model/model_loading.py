@@ -33,19 +33,7 @@ from typing import Any
 
 from heliograph.common.documents import Entry, Place, read_entries
 from heliograph.flow.errors import ModelProblem
-from heliograph.flow.formats.model.logical import (
-    ONCE,
-    Field,
-    Group,
-    Member,
-    Message,
-    Model,
-    Occurs,
-    Order,
-    PhysicalFormat,
-    Properties,
-    Type,
-)
+from heliograph.flow.formats.model import logical
 from heliograph.flow.formats.model.model_kinds import (
     Members,
     checked,
@@ -57,14 +45,14 @@ from heliograph.flow.formats.model.model_kinds import (
 
 MODEL_SUFFIX = ".model.yaml"
 SHIPPED_SUFFIX = ".mt"
-ORDERS = {order.value: order for order in Order}
-TYPES = {kind.value: kind for kind in Type}
+ORDERS = {order.value: order for order in logical.Order}
+TYPES = {kind.value: kind for kind in logical.Type}
 KEYS = {"name", "type", "occurs", "default", "nillable", "values", "namespace", "physical", *ORDERS}
 
 
-def load_models(sources: Mapping[str, str]) -> dict[str, Model]:
+def load_models(sources: Mapping[str, str]) -> dict[str, logical.Model]:
     """The models in these files, by name. Files that a model file imports are no models of their own."""
-    models: dict[str, Model] = {}
+    models: dict[str, logical.Model] = {}
     imported: set[str] = set()
     for file, text in sources.items():
         if file.endswith(MODEL_SUFFIX):
@@ -83,7 +71,7 @@ def load_models(sources: Mapping[str, str]) -> dict[str, Model]:
         name = PurePath(file).stem
         if name in models:
             raise ModelProblem(place, f"there is a model {name} already, in {models[name].file}")
-        models[name] = Model(name, brought.messages, brought.formats, file, brought.refused)
+        models[name] = logical.Model(name, brought.messages, brought.formats, file, brought.refused)
     return models
 
 
@@ -96,31 +84,31 @@ class _ModelFile:
         self.imported: set[str] = set()
         self._sources = sources
         self._root = read_entries(text, file, ModelProblem)
-        self._formats: dict[str, PhysicalFormat] = {}
+        self._formats: dict[str, logical.PhysicalFormat] = {}
         self._types: dict[str, Entry] = {}
         self._refused: dict[str, ModelProblem] = {}
         self._within: list[str] = []
         self._members = Members()
-        self._known_types: dict[str, tuple[Group, int]] = {}
+        self._known_types: dict[str, tuple[logical.Group, int]] = {}
         """Types that have been used: their groups, and how many members these have at all depths."""
 
-    def model(self) -> Model:
+    def model(self) -> logical.Model:
         keys = _known_keys(self._root, {"formats", "types", "messages", "import"})
         for name, entry in _mapping(keys, "formats").items():
             self._formats[name] = self._format(name, entry)
         self._types = _mapping(keys, "types")
-        messages: dict[str, Message] = {}
+        messages: dict[str, logical.Message] = {}
         for entry in keys["import"].items() if "import" in keys else ():
             self._import(entry, messages)
         for name, entry in _mapping(keys, "messages").items():
             if name in messages:
                 raise ModelProblem(entry.place, f"there is a message {name} already")
-            messages[name] = Message(name, self._group(name, entry))
+            messages[name] = logical.Message(name, self._group(name, entry))
         if not messages:
             raise ModelProblem(self._root.place, "expected messages, found none")
-        return Model(self.name, messages, self._formats, self.file, self._refused)
+        return logical.Model(self.name, messages, self._formats, self.file, self._refused)
 
-    def _format(self, name: str, entry: Entry) -> PhysicalFormat:
+    def _format(self, name: str, entry: Entry) -> logical.PhysicalFormat:
         given = {key: value.value for key, value in entry.mapping().items()}
         if name in KEYS:
             raise ModelProblem(entry.place, f"a format cannot be called {name}")
@@ -128,9 +116,9 @@ class _ModelFile:
         if kind is None:
             raise ModelProblem(entry.place, f"format {name}: expected a kind")
         known = kind_named(str(kind), entry.place).properties
-        return PhysicalFormat(name, str(kind), entry.place, checked(given, known, entry.place))
+        return logical.PhysicalFormat(name, str(kind), entry.place, checked(given, known, entry.place))
 
-    def _import(self, entry: Entry, messages: dict[str, Message]) -> None:
+    def _import(self, entry: Entry, messages: dict[str, logical.Message]) -> None:
         options = {key: value.value for key, value in entry.mapping().items()}
         file = str(options.pop("file", ""))
         text = self._sources.get(file) or _shipped(file)
@@ -146,7 +134,7 @@ class _ModelFile:
         self._formats = {**brought.formats, **self._formats}
         self._refused |= brought.refused
 
-    def _member(self, entry: Entry) -> Member:
+    def _member(self, entry: Entry) -> logical.Member:
         keys = entry.mapping()
         name = keys["name"].text() if "name" in keys else ""
         self._members.add(entry.place, name or "a group")
@@ -158,12 +146,12 @@ class _ModelFile:
             raise ModelProblem(keys["type"].place, f"unknown type {type_name}; known are {known}")
         return self._group(name, entry)
 
-    def _field(self, name: str, kind: Type, entry: Entry) -> Field:
+    def _field(self, name: str, kind: logical.Type, entry: Entry) -> logical.Field:
         keys = self._keys(entry, groups=False)
         if not name:
             raise ModelProblem(entry.place, "a field needs a name")
         values = tuple(_value(item, kind) for item in keys["values"].items()) if "values" in keys else ()
-        return Field(
+        return logical.Field(
             name,
             kind,
             entry.place,
@@ -175,7 +163,7 @@ class _ModelFile:
             self._physical(keys),
         )
 
-    def _group(self, name: str, entry: Entry) -> Group:
+    def _group(self, name: str, entry: Entry) -> logical.Group:
         keys = self._keys(entry, groups=True)
         orders = [key for key in keys if key in ORDERS]
         type_name = keys["type"].text() if "type" in keys else ""
@@ -187,13 +175,13 @@ class _ModelFile:
         if type_name:
             inner = self._type(type_name, keys["type"])
             merged = {form: {**inner.physical.get(form, {}), **physical.get(form, {})} for form in self._formats}
-            return Group(name, inner.order, inner.members, entry.place, occurs, namespace, merged)
+            return logical.Group(name, inner.order, inner.members, entry.place, occurs, namespace, merged)
         members = tuple(self._member(item) for item in keys[orders[0]].items())
         if not members:
             raise ModelProblem(entry.place, f"{name or 'a group'} has no members")
-        return Group(name, ORDERS[orders[0]], members, entry.place, occurs, namespace, physical)
+        return logical.Group(name, ORDERS[orders[0]], members, entry.place, occurs, namespace, physical)
 
-    def _type(self, name: str, used: Entry) -> Group:
+    def _type(self, name: str, used: Entry) -> logical.Group:
         if name in self._known_types:
             known, count = self._known_types[name]
             self._members.add(used.place, name, count)
@@ -213,8 +201,8 @@ class _ModelFile:
         allowed = KEYS - ({"default", "nillable", "values"} if groups else set(ORDERS))
         return _known_keys(entry, allowed | set(self._formats))
 
-    def _physical(self, keys: Mapping[str, Entry]) -> dict[str, Properties]:
-        result: dict[str, Properties] = {}
+    def _physical(self, keys: Mapping[str, Entry]) -> dict[str, logical.Properties]:
+        result: dict[str, logical.Properties] = {}
         shared = self._shared(keys["physical"]) if "physical" in keys else {}
         for name, form in self._formats.items():
             own = keys[name].value if name in keys else {}
@@ -263,9 +251,9 @@ def _flag(entry: Entry | None) -> bool:
     return value
 
 
-def _occurs(entry: Entry | None) -> Occurs:
+def _occurs(entry: Entry | None) -> logical.Occurs:
     if entry is None:
-        return ONCE
+        return logical.ONCE
     least, dots, most = entry.text().partition("..")
     try:
         low = int(least)
@@ -274,10 +262,10 @@ def _occurs(entry: Entry | None) -> Occurs:
         raise ModelProblem(entry.place, f"occurs: expected N, N..M or N..*, found {entry.text()}") from None
     if low < 0 or (high is not None and high < max(low, 1)):
         raise ModelProblem(entry.place, f"occurs: expected 0 <= N <= M, found {entry.text()}")
-    return Occurs(low, high)
+    return logical.Occurs(low, high)
 
 
-def _value(entry: Entry, kind: Type) -> Any:
+def _value(entry: Entry, kind: logical.Type) -> Any:
     """A value in a model file, in the type of its field."""
     text = entry.text()
     try:
@@ -292,14 +280,14 @@ def _boolean(text: str) -> bool:
     return text == "true"
 
 
-FROM_TEXT: dict[Type, Any] = {
-    Type.STRING: str,
-    Type.INTEGER: int,
-    Type.DECIMAL: Decimal,
-    Type.FLOAT: float,
-    Type.BOOLEAN: _boolean,
-    Type.BINARY: bytes.fromhex,
-    Type.DATE: date.fromisoformat,
-    Type.TIME: time.fromisoformat,
-    Type.DATETIME: datetime.fromisoformat,
+FROM_TEXT: dict[logical.Type, Any] = {
+    logical.Type.STRING: str,
+    logical.Type.INTEGER: int,
+    logical.Type.DECIMAL: Decimal,
+    logical.Type.FLOAT: float,
+    logical.Type.BOOLEAN: _boolean,
+    logical.Type.BINARY: bytes.fromhex,
+    logical.Type.DATE: date.fromisoformat,
+    logical.Type.TIME: time.fromisoformat,
+    logical.Type.DATETIME: datetime.fromisoformat,
 }

@@ -3,16 +3,8 @@
 import re
 
 from heliograph.flow.formats.model import Source, Type
+from heliograph.flow.formats.tds import tds_plan
 from heliograph.flow.formats.tds.generated_support import CodeGenerator, Spot, text_taker
-from heliograph.flow.formats.tds.tds_plan import (
-    FieldPlan,
-    GroupPlan,
-    MessagePlan,
-    Plan,
-    Separation,
-    ends_at_delimiter,
-    positional,
-)
 
 SAFE_DIGITS = 19
 """With fewer digits, an integer has at most 64 bits."""
@@ -21,33 +13,33 @@ SAFE_DIGITS = 19
 class MemberReader(CodeGenerator):
     """Adds the code for members of groups to a source."""
 
-    def __init__(self, plan: MessagePlan, source: Source, spots: dict[int, Spot], codec: str) -> None:
+    def __init__(self, plan: tds_plan.MessagePlan, source: Source, spots: dict[int, Spot], codec: str) -> None:
         super().__init__(plan, source, spots, codec)
         self.guarded = plan.protection.quote + plan.protection.escape
 
     # Members
 
-    def _member(self, group: GroupPlan, one: Plan, names: dict[int, str], lazy: bool) -> None:
+    def _member(self, group: tds_plan.GroupPlan, one: tds_plan.Plan, names: dict[int, str], lazy: bool) -> None:
         """All repetitions of a member, or nothing where it is absent."""
         if one.member.occurs.repeats:
             self._repeated(group, one, names, lazy)
-        elif isinstance(one, FieldPlan):
+        elif isinstance(one, tds_plan.FieldPlan):
             self._one(group, one, names)
         else:
             self._optional_group(group, one, names)
         if lazy:
             self.source.add("yield")
 
-    def _repeated(self, group: GroupPlan, one: Plan, names: dict[int, str], lazy: bool) -> None:
+    def _repeated(self, group: tds_plan.GroupPlan, one: tds_plan.Plan, names: dict[int, str], lazy: bool) -> None:
         add, block = self.source.add, self.source.block
         occurs = one.member.occurs
         between = one.repeat or (group.separator if group.separation.delimited else "")
         add("count = 0")
-        if positional(group, one):
+        if tds_plan.positional(group, one):
             self._positions(group, one, names)
             return
         with block("while True:"):
-            if group.separation is Separation.FIXED_LENGTH:
+            if group.separation is tds_plan.Separation.FIXED_LENGTH:
                 add(f"if count == {occurs.most}: break")
                 self._one(group, one, names)
                 add("count += 1")
@@ -70,14 +62,14 @@ class MemberReader(CodeGenerator):
             expected = f"{occurs.least} or more of {one.name}"
             add(f"if count < {occurs.least}: fail(parent, text, at, {expected!r}, {one.name!r})")
 
-    def _positions(self, group: GroupPlan, one: Plan, names: dict[int, str]) -> None:
+    def _positions(self, group: tds_plan.GroupPlan, one: tds_plan.Plan, names: dict[int, str]) -> None:
         """As many places as there can be repetitions; empty ones are none."""
         add, block = self.source.add, self.source.block
         with block(f"for number in range({one.member.occurs.most}):"):
             with block("if number:"):
                 add(f"if not text.startswith({group.separator!r}, at, limit): break")
                 add(f"at += {len(group.separator)}")
-            if isinstance(one, GroupPlan):
+            if isinstance(one, tds_plan.GroupPlan):
                 with block(f"if not (at >= limit{self._or_stops(group, one)}):"):
                     self._one(group, one, names)
                     add("count += 1")
@@ -89,10 +81,10 @@ class MemberReader(CodeGenerator):
         expected = f"{one.member.occurs.least} or more of {one.name}"
         add(f"if count < {one.member.occurs.least}: fail(parent, text, at, {expected!r}, {one.name!r})")
 
-    def _or_ends(self, group: GroupPlan) -> str:
+    def _or_ends(self, group: tds_plan.GroupPlan) -> str:
         return "".join(f" or text.startswith({text!r}, at)" for text in group.stops if text != group.separator)
 
-    def _one_of_many(self, group: GroupPlan, one: Plan, names: dict[int, str]) -> None:
+    def _one_of_many(self, group: tds_plan.GroupPlan, one: tds_plan.Plan, names: dict[int, str]) -> None:
         """One repetition; leaves the loop around where there is none."""
         add, block = self.source.add, self.source.block
         most = one.member.occurs.most
@@ -100,7 +92,7 @@ class MemberReader(CodeGenerator):
             add(f"if at >= limit{self._or_ends(group)}: break")
             if most is not None:
                 add(f"if count == {most}: break")
-        if isinstance(one, GroupPlan):
+        if isinstance(one, tds_plan.GroupPlan):
             if one.initiator and not one.pattern:
                 # behind a delimiter there must be one: the group's own reader says so
                 first = "count == 0 and " if one.repeat or group.separation.delimited else ""
@@ -112,7 +104,7 @@ class MemberReader(CodeGenerator):
             self._one(group, one, names)
             add("count += 1")
             return
-        if one.pattern and group.separation is Separation.USE_DATA_PATTERN:
+        if one.pattern and group.separation is tds_plan.Separation.USE_DATA_PATTERN:
             add(f"found = {self._matcher(one)}(text, at, limit)")
             add("if found is None or found.end() == at: break")
             add("s, at = found[0], found.end()")
@@ -126,10 +118,10 @@ class MemberReader(CodeGenerator):
         self._store(one, "s", "at - len(s)", present=True, many=True)
         add("count += 1")
 
-    def _or_stops(self, group: GroupPlan, one: GroupPlan) -> str:
+    def _or_stops(self, group: tds_plan.GroupPlan, one: tds_plan.GroupPlan) -> str:
         return "".join(f" or text.startswith({text!r}, at)" for text in group.stops)
 
-    def _optional_group(self, group: GroupPlan, one: GroupPlan, names: dict[int, str]) -> None:
+    def _optional_group(self, group: tds_plan.GroupPlan, one: tds_plan.GroupPlan, names: dict[int, str]) -> None:
         if one.member.occurs.least:
             self._one(group, one, names)
             return
@@ -142,10 +134,10 @@ class MemberReader(CodeGenerator):
         with self.source.block(f"if {present}:"):
             self._one(group, one, names)
 
-    def _one(self, group: GroupPlan, one: Plan, names: dict[int, str], present: bool = False) -> None:
+    def _one(self, group: tds_plan.GroupPlan, one: tds_plan.Plan, names: dict[int, str], present: bool = False) -> None:
         """One member at this place."""
         add = self.source.add
-        if isinstance(one, FieldPlan):
+        if isinstance(one, tds_plan.FieldPlan):
             self._take(group, one)
             self._store(one, "s", "at - len(s)", present=present)
             return
@@ -157,7 +149,7 @@ class MemberReader(CodeGenerator):
             add("add(inner)")
             target = "inner"
         function = names[id(one)]
-        if one.pattern and group.separation is Separation.USE_DATA_PATTERN:
+        if one.pattern and group.separation is tds_plan.Separation.USE_DATA_PATTERN:
             add(f"found = {self._matcher(one)}(text, at, limit)")
             expected = f"data like {one.pattern}"
             add(f"if found is None: fail(parent, text, at, {expected!r}, {one.name!r})")
@@ -166,14 +158,14 @@ class MemberReader(CodeGenerator):
         else:
             add(f"at = {function}({target}, text, at, limit)")
 
-    def _take(self, group: GroupPlan, one: FieldPlan) -> None:
+    def _take(self, group: tds_plan.GroupPlan, one: tds_plan.FieldPlan) -> None:
         """The text of one field into `s`."""
         add = self.source.add
-        if one.pattern and group.separation is Separation.USE_DATA_PATTERN:
+        if one.pattern and group.separation is tds_plan.Separation.USE_DATA_PATTERN:
             add(f"found = {self._matcher(one)}(text, at, limit)")
             add("s = found[0] if found is not None else ''")
             add("at += len(s)")
-        elif one.length is not None and not ends_at_delimiter(group, one):
+        elif one.length is not None and not tds_plan.ends_at_delimiter(group, one):
             add(f"s = text[at:min(at + {one.length}, limit)]")
             expected = f"{one.length} characters"
             add(f"if len(s) != {one.length}: fail(parent, text, at, {expected!r}, {one.name!r})")
@@ -195,12 +187,14 @@ class MemberReader(CodeGenerator):
             else:
                 add("s, at = text[at:limit], limit")
 
-    def _matcher(self, one: Plan) -> str:
+    def _matcher(self, one: tds_plan.Plan) -> str:
         return self.source.constant("like", re.compile(one.pattern).match)
 
     # Values
 
-    def _store(self, one: FieldPlan, variable: str, offset: str, *, present: bool = False, many: bool = False) -> None:
+    def _store(
+        self, one: tds_plan.FieldPlan, variable: str, offset: str, *, present: bool = False, many: bool = False
+    ) -> None:
         """Make the element of a field whose text is in the variable; `present`: it is there even if it is empty."""
         add, block = self.source.add, self.source.block
         unpad = self._unpad(one, variable)
@@ -229,7 +223,7 @@ class MemberReader(CodeGenerator):
             with block("else:"):
                 self._absent(one, offset)
 
-    def _unpad(self, one: FieldPlan, variable: str) -> str:
+    def _unpad(self, one: tds_plan.FieldPlan, variable: str) -> str:
         if one.length is None and not one.pad:
             return ""
         pad = one.pad or " "
@@ -241,7 +235,7 @@ class MemberReader(CodeGenerator):
             )
         return f"{variable} = {variable}.{'rstrip' if one.justification == 'left' else 'strip'}({pad!r})"
 
-    def _converted(self, one: FieldPlan, variable: str, offset: str) -> None:
+    def _converted(self, one: tds_plan.FieldPlan, variable: str, offset: str) -> None:
         value = variable
         if one.values.parse is not None:
             parse = self.source.constant("parse", one.values.parse)
@@ -255,27 +249,27 @@ class MemberReader(CodeGenerator):
         self._element(one, value)
         self.spots[len(self.source.lines) - 2] = Spot(one.name, variable, offset, one.values.expected)
 
-    def _element(self, one: FieldPlan, value: str) -> None:
+    def _element(self, one: tds_plan.FieldPlan, value: str) -> None:
         add = self.source.add
         add(f"element = Element({one.name!r}, {value}, NAME_VALUE{_namespace(one)})")
         add("element.parent = parent")
         add("add(element)")
 
-    def _absence_is_nothing(self, one: Plan) -> bool:
+    def _absence_is_nothing(self, one: tds_plan.Plan) -> bool:
         return one.member.occurs.least == 0
 
-    def _absent(self, one: Plan, offset: str) -> None:
+    def _absent(self, one: tds_plan.Plan, offset: str) -> None:
         """What an element that is not there means."""
         if self._absence_is_nothing(one):
             self.source.add("pass")
-        elif isinstance(one, FieldPlan) and one.member.default is not None:
+        elif isinstance(one, tds_plan.FieldPlan) and one.member.default is not None:
             self._element(one, self.source.constant("default", one.member.default))
-        elif isinstance(one, FieldPlan) and one.values.parse is None:
+        elif isinstance(one, tds_plan.FieldPlan) and one.values.parse is None:
             self._element(one, "''")
         else:
-            expected = one.values.expected if isinstance(one, FieldPlan) else "a group"
+            expected = one.values.expected if isinstance(one, tds_plan.FieldPlan) else "a group"
             self.source.add(f"fail(parent, text, {offset}, {expected!r}, {one.name!r})")
 
 
-def _namespace(one: Plan) -> str:
+def _namespace(one: tds_plan.Plan) -> str:
     return f", {one.member.namespace!r}" if one.member.namespace else ""

@@ -75,6 +75,7 @@ def codec(ccsid: int, encoding: int = 0) -> str:
 
 
 def decode(data: bytes, ccsid: int, encoding: int = 0) -> str:
+    """The text of bytes in a coded character set. `ConversionError` names the first byte that is no character."""
     name = codec(ccsid, encoding)
     try:
         return data.decode(name)
@@ -87,6 +88,7 @@ def decode(data: bytes, ccsid: int, encoding: int = 0) -> str:
 
 
 def encode(text: str, ccsid: int, encoding: int = 0) -> bytes:
+    """A text as bytes in a coded character set. `ConversionError` names the first character that is not in it."""
     name = codec(ccsid, encoding)
     try:
         return text.encode(name)

@@ -51,26 +51,32 @@ from heliograph.flow.language.values.types import type_of
 
 
 def current_date(now: datetime) -> date:
+    """CURRENT_DATE."""
     return local_now(now).date()
 
 
 def current_time(now: datetime) -> time:
+    """CURRENT_TIME."""
     return local_now(now).time()
 
 
 def current_timestamp(now: datetime) -> datetime:
+    """CURRENT_TIMESTAMP."""
     return local_now(now)
 
 
 def current_gmtdate(now: datetime) -> date:
+    """CURRENT_GMTDATE."""
     return gmt_now(now).date()
 
 
 def current_gmttime(now: datetime) -> GmtTime:
+    """CURRENT_GMTTIME."""
     return GmtTime(gmt_now(now).time())
 
 
 def current_gmttimestamp(now: datetime) -> GmtTimestamp:
+    """CURRENT_GMTTIMESTAMP."""
     return GmtTimestamp(gmt_now(now))
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from heliograph.flow.errors import StatementError
 from heliograph.flow.formats import Catalogue
-from heliograph.flow.language import dump
+from heliograph.flow.language import dump_tree
 from heliograph.flow.language.esql.compiling.program_compiling import compile_program
 from heliograph.flow.language.esql.parsing.program_parsing import parse_program
 from heliograph.flow.language.esql.runtime.evaluation import Evaluation
@@ -59,9 +59,9 @@ def built(statements: list[str], between: str = "\n") -> tuple[str, str]:
         return "", str(failed.reason)
     part = evaluation.output_root.first("XML")
     try:
-        return part.bytes().decode() + dump(part), ""
+        return part.bytes().decode() + dump_tree(part), ""
     except Exception as problem:  # one attribute twice: both have to find it
-        return dump(part), str(problem)
+        return dump_tree(part), str(problem)
 
 
 @settings(max_examples=150, deadline=None)

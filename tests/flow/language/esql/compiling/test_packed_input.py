@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.flow.formats import Catalogue
-from heliograph.flow.language import dump
+from heliograph.flow.language import dump_tree
 from heliograph.flow.language.esql.compiling.program_compiling import compile_program
 from heliograph.flow.language.esql.parsing.program_parsing import parse_program
 from heliograph.flow.language.esql.runtime.evaluation import Evaluation
@@ -35,7 +35,7 @@ def output(module, *, packed: bool) -> str:
         part = catalogue.part_of("XML", DOCUMENT.encode())
         _ = part.children
     if not packed:
-        dump(part)
+        dump_tree(part)
     root = Element("Root")
     root.append(part)
     evaluation = Evaluation(root, catalogue=catalogue, now=datetime(2004, 9, 30))
@@ -44,7 +44,7 @@ def output(module, *, packed: bool) -> str:
     except Exception as error:  # an index too far: both have to find it
         return f"{type(error).__name__}: {error}"
     part = evaluation.output_root.first("XML")
-    return (part.bytes().decode() + "\n" + dump(part)) if part is not None and part.children else ""
+    return (part.bytes().decode() + "\n" + dump_tree(part)) if part is not None and part.children else ""
 
 
 @settings(max_examples=60, deadline=None)

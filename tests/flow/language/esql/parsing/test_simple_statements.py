@@ -2,6 +2,7 @@
 
 import pytest
 
+from flow.language.esql.parsing.conftest import statement_of
 from heliograph.flow.errors import EsqlProblem
 from heliograph.flow.language.esql import syntax
 from heliograph.flow.language.esql.parsing.program_parsing import parse_program
@@ -9,13 +10,6 @@ from heliograph.flow.language.esql.parsing.program_parsing import parse_program
 A, B = syntax.FieldReference("a"), syntax.FieldReference("b")
 PARSE = syntax.Parse(syntax.FieldReference("b"), (("CCSID", syntax.Literal("INTEGER", 1)),))
 ONE, TEXT = syntax.Literal("INTEGER", 1), syntax.Literal("CHARACTER", "x")
-
-
-def _statement(text: str) -> syntax.Statement:
-    (module,) = parse_program(text).modules
-    body = module.routines[-1].body
-    assert isinstance(body, syntax.Block)
-    return body.body[0]
 
 
 @pytest.mark.parametrize(
@@ -46,7 +40,7 @@ def _statement(text: str) -> syntax.Statement:
     ],
 )
 def test_a_statement_has_its_clauses(text: str, statement: syntax.Statement) -> None:
-    assert _statement(text) == statement
+    assert statement_of(text) == statement
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import pytest
 
+from flow.language.esql.parsing.conftest import statement_of
 from heliograph.flow.errors import EsqlProblem
 from heliograph.flow.language.esql import syntax
 from heliograph.flow.language.esql.parsing.program_parsing import parse_program
@@ -9,13 +10,6 @@ from heliograph.flow.language.esql.parsing.program_parsing import parse_program
 A = syntax.FieldReference("a")
 TRUE = syntax.Literal("BOOLEAN", True)
 SET = syntax.Set(A, syntax.Literal("INTEGER", 1))
-
-
-def _statement(text: str) -> syntax.Statement:
-    (module,) = parse_program(text).modules
-    body = module.routines[-1].body
-    assert isinstance(body, syntax.Block)
-    return body.body[0]
 
 
 @pytest.mark.parametrize(
@@ -37,12 +31,12 @@ def _statement(text: str) -> syntax.Statement:
     ],
 )
 def test_a_statement_holds_its_statements(text: str, statement: syntax.Statement) -> None:
-    assert _statement(text) == statement
+    assert statement_of(text) == statement
 
 
 @pytest.mark.parametrize("text", ["LEAVE x;", "ITERATE x;"])
 def test_a_jump_names_its_label(text: str) -> None:
-    found = _statement(f"x: WHILE TRUE DO {text} END WHILE x;")
+    found = statement_of(f"x: WHILE TRUE DO {text} END WHILE x;")
     assert isinstance(found, syntax.While)
     (jump,) = found.body
     assert jump in (syntax.Leave("x"), syntax.Iterate("x"))

@@ -9,7 +9,7 @@ import pytest
 from heliograph.flow.formats import Catalogue
 from heliograph.flow.language.esql.compiling.program_compiling import compile_program
 from heliograph.flow.language.esql.parsing.program_parsing import parse_program
-from heliograph.flow.language.esql.runtime.compiled_program import Compiled
+from heliograph.flow.language.esql.runtime.compiled_program import CompiledProgram
 from heliograph.flow.language.esql.runtime.evaluation import Evaluation, LogEntry, SharedVariables
 from heliograph.flow.tree import Element
 
@@ -21,7 +21,7 @@ def give_way(entry: LogEntry) -> None:
     time.sleep(0)
 
 
-def run_all(compiled: Compiled, shared: SharedVariables) -> list[Element]:
+def run_all(compiled: CompiledProgram, shared: SharedVariables) -> list[Element]:
     """Run all modules in turn, in several instances at the same time; what each run left in Environment."""
     modules = list(compiled.modules.values())
 

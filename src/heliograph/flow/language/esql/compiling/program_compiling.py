@@ -46,7 +46,7 @@ from heliograph.flow.language.esql.compiling.statement_compiling import (
     one,
 )
 from heliograph.flow.language.esql.parsing.program_parsing import parse_expression, parse_program
-from heliograph.flow.language.esql.runtime.compiled_program import Compiled, CompiledModule, Place, Places
+from heliograph.flow.language.esql.runtime.compiled_program import CompiledModule, CompiledProgram, Place, Places
 from heliograph.flow.language.esql.runtime.eval_propagate import EvalCompiler
 from heliograph.flow.language.esql.runtime.evaluation import Evaluation
 
@@ -275,7 +275,7 @@ GENERATORS: Mapping[type, Any] = {
 """What writes each kind of syntax."""
 
 
-def compile_program(program: syntax.Program, others: Sequence[syntax.Program] = ()) -> Compiled:
+def compile_program(program: syntax.Program, others: Sequence[syntax.Program] = ()) -> CompiledProgram:
     """Compile a program, which may use routines and constants of others by their schemas.
 
     Raises `CompilationError`.
@@ -285,13 +285,13 @@ def compile_program(program: syntax.Program, others: Sequence[syntax.Program] = 
     writer = ProgramWriter(unit, programs, GENERATORS)
     writer.write()
     source, places, namespace = _load(unit)
-    compiled = Compiled(tuple((each.text, each.file, _kind(each)) for each in programs), source, compile_sources)
+    compiled = CompiledProgram(tuple((each.text, each.file, _kind(each)) for each in programs), source, compile_sources)
     for module, run in writer.runs:
         compiled.modules[module.name] = CompiledModule(compiled, module.kind, module.name, namespace[run], places)
     return compiled
 
 
-def compile_sources(sources: Sequence[tuple[str, str, str]]) -> Compiled:
+def compile_sources(sources: Sequence[tuple[str, str, str]]) -> CompiledProgram:
     """Compile ESQL texts (each with its file's name, and the kind of module that bare statements are)."""
     first, *others = (parse_program(text, file, kind) for text, file, kind in sources)
     return compile_program(first, others)

@@ -75,7 +75,7 @@ class CompiledModule:
     """A module that can be run."""
 
     def __init__(
-        self, owner: "Compiled", kind: str, name: str, main: Callable[[Evaluation], Any], places: Places
+        self, owner: "CompiledProgram", kind: str, name: str, main: Callable[[Evaluation], Any], places: Places
     ) -> None:
         self.kind = kind
         """COMPUTE, FILTER, DATABASE or DATABASEEVENT."""
@@ -99,18 +99,18 @@ class CompiledModule:
         return _module_of, (self._owner, self.name)
 
 
-def _module_of(owner: "Compiled", name: str) -> CompiledModule:
+def _module_of(owner: "CompiledProgram", name: str) -> CompiledModule:
     return owner.modules[name]
 
 
-class Compiled:
+class CompiledProgram:
     """A compiled program: its modules by name, and the Python text they were compiled from."""
 
     def __init__(
         self,
         sources: tuple[tuple[str, str, str], ...],
         source: str,
-        compile_again: "Callable[[tuple[tuple[str, str, str], ...]], Compiled]",
+        compile_again: "Callable[[tuple[tuple[str, str, str], ...]], CompiledProgram]",
     ) -> None:
         """`compile_again` makes the same of the sources where this is unpickled."""
         self.sources = sources
