@@ -60,12 +60,12 @@ def test_check_counts_what_is_whole(directory: Path, capsys) -> None:
 @pytest.fixture
 def grouped(tmp_path: Path) -> Path:
     account = RecordingLog(tmp_path / "grouped")
-    cursor = account.ledger.new_cursor()
+    cursor = account.message_log.new_cursor()
     account.store([cursor], [b"alone"])
-    with account.ledger.group():
+    with account.message_log.group():
         messages = QueueMessages.of([b"text", b"\xff\xfe"], [4, 9], [0, 1], [0, 5000], [7000, 0])
-        account.ledger.store(messages, [cursor], [0])
-        account.ledger.acknowledge(cursor, 0, 1)
+        account.message_log.store(messages, [cursor], [0])
+        account.message_log.acknowledge(cursor, 0, 1)
     account.close()
     return account.directory
 
@@ -90,9 +90,9 @@ def test_dump_shows_groups_and_messages_of_queues(grouped: Path, capsys) -> None
 
 def test_dump_shows_the_topic_of_each_message_if_they_differ(tmp_path: Path, capsys) -> None:
     account = RecordingLog(tmp_path / "mixed")
-    cursors = [account.ledger.new_cursor(), account.ledger.new_cursor()]
+    cursors = [account.message_log.new_cursor(), account.message_log.new_cursor()]
     rows = [(b"a/1", b"text", b"\1\1", 5, 7), ("ü".encode(), b"\xff", b"", 6, 0)]
-    account.ledger.store(mixed(rows, 2, True), cursors, [9, 0])
+    account.message_log.store(mixed(rows, 2, True), cursors, [9, 0])
     account.store_mixed(cursors[:1], [b"one", b"more"])
     account.close()
     assert main(["log", "dump", str(account.directory)]) == 0
