@@ -20,7 +20,7 @@ from heliograph.log.streams import (
     decode_page,
     request_page,
 )
-from heliograph.server import StreamPages, as_json
+from heliograph.server import StreamPages, stream_message_json
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -171,7 +171,7 @@ def _in_utc(moment: datetime) -> datetime:
 
 
 def _json(partition: int, message: StreamMessage) -> bytes:
-    return json.dumps({"partition": partition, **as_json(message)}).encode()
+    return json.dumps({"partition": partition, **stream_message_json(message)}).encode()
 
 
 def _line(partition: int, message: StreamMessage) -> bytes:

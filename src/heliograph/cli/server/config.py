@@ -6,7 +6,7 @@ from pathlib import Path
 from heliograph.cli.queues.mqsc_attributes import ATTRIBUTES, FLAGS, SYNONYMS, values_text
 from heliograph.errors import InvalidInput
 from heliograph.objects import Attribute, attribute_table, attributes_by_key, markdown_table, toml_document, with_tables
-from heliograph.server import Config, PasswordFile, load, tls_context
+from heliograph.server import Config, PasswordFile, load_config, tls_context
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
     if args.action == "reference":
         _write_reference(args.files)
         return 0
-    config = load(args.file)
+    config = load_config(args.file)
     if args.action == "show":
         print(toml_document(config), end="")
     else:

@@ -78,7 +78,8 @@ class Layout:
 class Unpacking(Protocol):
     """An element that has packed children, and can have them as elements instead."""
 
-    def unpack(self, packed: "Packed") -> None: ...
+    def unpack(self, packed: "Packed") -> None:
+        """Make elements of the packed children."""
 
 
 @final

@@ -137,10 +137,12 @@ def join(left: Interval, right: Interval, sign: int) -> Interval:
 
 
 def scale(interval: Interval, factor: Any) -> Interval:
+    """An interval times a number."""
     return of_units(math.trunc(interval.amount * _fraction("*", interval, factor)), interval.qualifier)
 
 
 def divide_interval(interval: Interval, divisor: Any) -> Interval:
+    """An interval divided by a number."""
     if not divisor:
         divide_by_zero("/", interval, divisor)
     return of_units(math.trunc(interval.amount / _fraction("/", interval, divisor)), interval.qualifier)
@@ -170,6 +172,7 @@ DATETIMES = tuple(_SHIFTS)
 
 
 def add(left: Any, right: Any) -> Any:
+    """`left + right`."""
     kind = type(left)
     if kind is type(right):
         if kind is float:
@@ -193,6 +196,7 @@ def subtract(left: Any, right: Any) -> Any:
 
 
 def multiply(left: Any, right: Any) -> Any:
+    """`left * right`."""
     kind = type(left)
     if kind is type(right):
         if kind is float:
@@ -204,12 +208,14 @@ def multiply(left: Any, right: Any) -> Any:
 
 
 def divide(left: Any, right: Any) -> Any:
+    """`left / right`; of two INTEGERs, cut towards zero."""
     if type(left) is float and type(right) is float and right:
         return left / right
     return _calculate("/", left, right)
 
 
 def concatenate(left: Any, right: Any) -> Any:
+    """`left || right`: two of CHARACTER, BLOB or BIT, both of the same type."""
     kind = type(left)
     if kind is type(right) and (kind is str or kind is bytes or kind is Bits):
         return left + right
@@ -219,6 +225,7 @@ def concatenate(left: Any, right: Any) -> Any:
 
 
 def negate(operand: Any) -> Any:
+    """`-value`."""
     kind = type(operand)
     if kind is int:
         return -operand if operand != MIN_INTEGER else overflow("-", 0, operand)

@@ -21,6 +21,7 @@ class Bits:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
+        """The bits of these bytes, from the highest of the first byte on."""
         return cls("".join([f"{byte:08b}" for byte in data]))
 
     def to_bytes(self) -> bytes:
@@ -30,15 +31,19 @@ class Bits:
         return int(self.digits or "0", 2).to_bytes(len(self.digits) // 8, "big")
 
     def find(self, part: "Bits", start: int = 0) -> int:
+        """The place of the first `part` at or behind `start`, counted from 0; -1 if there is none."""
         return self.digits.find(part.digits, start)
 
     def replace(self, old: "Bits", new: "Bits") -> "Bits":
+        """These bits with `new` in the place of each `old`."""
         return Bits(self.digits.replace(old.digits, new.digits))
 
     def startswith(self, part: "Bits") -> bool:
+        """Whether these bits begin with others."""
         return self.digits.startswith(part.digits)
 
     def endswith(self, part: "Bits") -> bool:
+        """Whether these bits end with others."""
         return self.digits.endswith(part.digits)
 
     def __len__(self) -> int:

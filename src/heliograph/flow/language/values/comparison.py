@@ -26,6 +26,7 @@ from heliograph.flow.language.values.types import refuse, type_of
 
 
 def equal(left: Any, right: Any) -> bool | None:
+    """`left = right`."""
     kind = type(left)
     if kind is type(right):
         if kind is str:
@@ -37,6 +38,7 @@ def equal(left: Any, right: Any) -> bool | None:
 
 
 def not_equal(left: Any, right: Any) -> bool | None:
+    """`left <> right`."""
     kind = type(left)
     if kind is type(right):
         if kind is str:
@@ -48,6 +50,7 @@ def not_equal(left: Any, right: Any) -> bool | None:
 
 
 def less(left: Any, right: Any) -> bool | None:
+    """`left < right`."""
     kind = type(left)
     if kind is type(right) and kind in _ALIKE:
         return left < right  # type: ignore[no-any-return]
@@ -56,6 +59,7 @@ def less(left: Any, right: Any) -> bool | None:
 
 
 def less_or_equal(left: Any, right: Any) -> bool | None:
+    """`left <= right`."""
     kind = type(left)
     if kind is type(right) and kind in _ALIKE:
         return left <= right  # type: ignore[no-any-return]
@@ -64,6 +68,7 @@ def less_or_equal(left: Any, right: Any) -> bool | None:
 
 
 def greater(left: Any, right: Any) -> bool | None:
+    """`left > right`."""
     kind = type(left)
     if kind is type(right) and kind in _ALIKE:
         return left > right  # type: ignore[no-any-return]
@@ -72,6 +77,7 @@ def greater(left: Any, right: Any) -> bool | None:
 
 
 def greater_or_equal(left: Any, right: Any) -> bool | None:
+    """`left >= right`."""
     kind = type(left)
     if kind is type(right) and kind in _ALIKE:
         return left >= right  # type: ignore[no-any-return]
@@ -126,6 +132,7 @@ def _like_matcher(pattern: str, escape: str) -> Callable[[str], bool]:
 
 
 def is_null(value: Any) -> bool:
+    """`value IS NULL`: never UNKNOWN."""
     return value is None
 
 
@@ -137,6 +144,7 @@ def is_inf(value: Any, sign: int = 0) -> bool:
 
 
 def is_nan(value: Any) -> bool:
+    """`value IS NAN`: never UNKNOWN."""
     return (type(value) is float or type(value) is Decimal) and math.isnan(value)
 
 
@@ -234,28 +242,34 @@ def boolean(operand: Any, operator: str) -> bool | None:
 
 
 def and_(left: Any, right: Any) -> bool | None:
+    """`left AND right`, in three-valued logic."""
     if boolean(left, "AND") is False or boolean(right, "AND") is False:
         return False
     return None if left is None or right is None else True
 
 
 def or_(left: Any, right: Any) -> bool | None:
+    """`left OR right`, in three-valued logic."""
     if boolean(left, "OR") is True or boolean(right, "OR") is True:
         return True
     return None if left is None or right is None else False
 
 
 def not_(operand: Any) -> bool | None:
+    """`NOT operand`; UNKNOWN stays UNKNOWN."""
     return None if boolean(operand, "NOT") is None else not operand
 
 
 def is_true(operand: Any) -> bool:
+    """`operand IS TRUE`: never UNKNOWN."""
     return boolean(operand, "IS TRUE") is True
 
 
 def is_false(operand: Any) -> bool:
+    """`operand IS FALSE`: never UNKNOWN."""
     return boolean(operand, "IS FALSE") is False
 
 
 def is_unknown(operand: Any) -> bool:
+    """`operand IS UNKNOWN`: never UNKNOWN."""
     return boolean(operand, "IS UNKNOWN") is None

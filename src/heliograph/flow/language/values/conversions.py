@@ -67,6 +67,7 @@ def units(field: str) -> int:
 
 
 def refuse(value: Any, target: str, why: str = "") -> NoReturn:
+    """Raise the `ConversionError` of a value that cannot become of the target type."""
     source = type_of(value).value
     raise ConversionError(
         CAST_FAILED, f"{source} {character(value)[:100]} cannot become {target}{why}", (source, target, value)

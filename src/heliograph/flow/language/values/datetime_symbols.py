@@ -145,6 +145,7 @@ class Item:
 
 
 def literal(text: str, expression: str) -> Item:
+    """Text that stands in the pattern itself."""
     return Item(lambda written: text, f"({expression})", lambda fields, found: None)
 
 
@@ -235,6 +236,8 @@ def fraction(count: int, packed: bool) -> Item:
 
 
 def half_of_day() -> Item:
+    """AM or PM."""
+
     def store(fields: Fields, found: str) -> None:
         fields["pm"] = int(found.upper() == "PM")
 
@@ -242,6 +245,8 @@ def half_of_day() -> Item:
 
 
 def era() -> Item:
+    """AD or BC."""
+
     def store(fields: Fields, found: str) -> None:
         if found.upper() == "BC":
             raise ValueError("years before the common era are not supported")
@@ -254,6 +259,7 @@ def _store_offset(fields: Fields, found: str) -> None:
 
 
 def zone_offset(count: int, zulu: bool) -> Item:
+    """The offset from Greenwich, in one of the forms of `offset_text`."""
     return Item(lambda written: offset_text(written.offset(), count, zulu), f"({offset_pattern(count)})", _store_offset)
 
 

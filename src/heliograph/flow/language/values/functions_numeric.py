@@ -46,6 +46,7 @@ _MODES = {
 
 @propagates_null
 def absolute(number: Any) -> Any:
+    """ABS."""
     _check("ABS", number)
     if type(number) is int:
         return _integer("ABS", abs(number))
@@ -54,6 +55,7 @@ def absolute(number: Any) -> Any:
 
 @propagates_null
 def sign(number: Any) -> int:
+    """SIGN: -1, 0 or 1."""
     _check("SIGN", number)
     if math.isnan(number):
         _no_answer("SIGN", number)
@@ -62,6 +64,7 @@ def sign(number: Any) -> int:
 
 @propagates_null
 def mod(dividend: Any, divisor: Any) -> int:
+    """MOD: the rest of a division of INTEGERs, with the sign of the dividend."""
     _whole("MOD", dividend, divisor)
     if not divisor:
         divide_by_zero("MOD", dividend, divisor)
@@ -92,6 +95,7 @@ def power(base: Any, exponent: Any) -> Any:
 
 @propagates_null
 def square_root(number: Any) -> Any:
+    """SQRT."""
     _check("SQRT", number)
     if math.isnan(number) or number < 0:
         _no_answer("SQRT", number)
@@ -100,11 +104,13 @@ def square_root(number: Any) -> Any:
 
 @propagates_null
 def floor(number: Any) -> Any:
+    """FLOOR."""
     return _to_whole("FLOOR", number, decimal.ROUND_FLOOR)
 
 
 @propagates_null
 def ceiling(number: Any) -> Any:
+    """CEIL, CEILING."""
     return _to_whole("CEILING", number, decimal.ROUND_CEILING)
 
 
@@ -121,6 +127,7 @@ def round_(number: Any, places: Any, mode: str = "") -> Any:
 
 @propagates_null
 def truncate(number: Any, places: Any) -> Any:
+    """TRUNCATE: digits behind a place are cut off."""
     _check("TRUNCATE", number)
     _whole("TRUNCATE", places)
     return _round("TRUNCATE", number, places, decimal.ROUND_DOWN)
@@ -128,12 +135,14 @@ def truncate(number: Any, places: Any) -> Any:
 
 @propagates_null
 def atan2(y: Any, x: Any) -> float:
+    """ATAN2."""
     _check("ATAN2", y, x)
     return math.atan2(y, x)
 
 
 @propagates_null
 def cotangent(angle: Any) -> float:
+    """COT."""
     _check("COT", angle)
     tangent = math.tan(angle) if math.isfinite(angle) else _no_answer("COT", angle)
     return 1 / tangent if tangent else divide_by_zero("COT", 1, angle)
@@ -148,29 +157,26 @@ def random_number(seed: Any = None) -> float:
     return Random(seed).random()  # noqa: S311
 
 
-@propagates_null
-def bit_and(*numbers: Any) -> int:
-    _whole("BITAND", *numbers)
-    result: int = reduce(and_, numbers)
-    return result
+def _of_bits(name: str, work: Callable[[int, int], int]) -> Callable[..., Any]:
+    """A function of two or more INTEGERs, bit by bit."""
+
+    @propagates_null
+    def function(*numbers: Any) -> int:
+        _whole(name, *numbers)
+        result: int = reduce(work, numbers)
+        return result
+
+    return function
 
 
-@propagates_null
-def bit_or(*numbers: Any) -> int:
-    _whole("BITOR", *numbers)
-    result: int = reduce(or_, numbers)
-    return result
-
-
-@propagates_null
-def bit_xor(*numbers: Any) -> int:
-    _whole("BITXOR", *numbers)
-    result: int = reduce(xor, numbers)
-    return result
+bit_and = _of_bits("BITAND", and_)
+bit_or = _of_bits("BITOR", or_)
+bit_xor = _of_bits("BITXOR", xor)
 
 
 @propagates_null
 def bit_not(number: Any) -> int:
+    """BITNOT of an INTEGER."""
     _whole("BITNOT", number)
     return ~number  # type: ignore[no-any-return]
 

@@ -33,6 +33,7 @@ MOST_MADE = 100_000_000
 
 @propagates_null
 def length(text: Any) -> int:
+    """LENGTH: characters of CHARACTER, bytes of BLOB, bits of BIT."""
     if type(text) is not str:
         _strings("LENGTH", text)
     return len(text)
@@ -40,6 +41,7 @@ def length(text: Any) -> int:
 
 @propagates_null
 def upper(text: Any) -> str:
+    """UPPER, UCASE."""
     if type(text) is not str:
         _refuse("UPPER", "CHARACTER", text)
     return text.upper()
@@ -47,6 +49,7 @@ def upper(text: Any) -> str:
 
 @propagates_null
 def lower(text: Any) -> str:
+    """LOWER, LCASE."""
     if type(text) is not str:
         _refuse("LOWER", "CHARACTER", text)
     return text.lower()
@@ -54,6 +57,7 @@ def lower(text: Any) -> str:
 
 @propagates_null
 def left(text: Any, count: Any) -> Any:
+    """LEFT: the first `count` items."""
     if type(text) is not str:
         _strings("LEFT", text)
     return text[: _count("LEFT", count)]
@@ -61,6 +65,7 @@ def left(text: Any, count: Any) -> Any:
 
 @propagates_null
 def right(text: Any, count: Any) -> Any:
+    """RIGHT: the last `count` items."""
     if type(text) is not str:
         _strings("RIGHT", text)
     return text[max(len(text) - _count("RIGHT", count), 0) :]
@@ -68,11 +73,13 @@ def right(text: Any, count: Any) -> Any:
 
 @propagates_null
 def space(count: Any) -> str:
+    """SPACE: `count` blanks."""
     return " " * _made("SPACE", 1, count)
 
 
 @propagates_null
 def replicate(text: Any, count: Any) -> Any:
+    """REPLICATE: the text, `count` times."""
     if type(text) is not str:
         _strings("REPLICATE", text)
     return text * _made("REPLICATE", len(text), count)
@@ -80,6 +87,7 @@ def replicate(text: Any, count: Any) -> Any:
 
 @propagates_null
 def contains(text: Any, part: Any) -> bool:
+    """CONTAINS."""
     if not type(text) is type(part) is str:
         _strings("CONTAINS", text, part)
     return part in text
@@ -87,6 +95,7 @@ def contains(text: Any, part: Any) -> bool:
 
 @propagates_null
 def starts_with(text: Any, part: Any) -> bool:
+    """STARTSWITH."""
     if not type(text) is type(part) is str:
         _strings("STARTSWITH", text, part)
     return text.startswith(part)  # type: ignore[no-any-return]
@@ -94,6 +103,7 @@ def starts_with(text: Any, part: Any) -> bool:
 
 @propagates_null
 def ends_with(text: Any, part: Any) -> bool:
+    """ENDSWITH."""
     if not type(text) is type(part) is str:
         _strings("ENDSWITH", text, part)
     return text.endswith(part)  # type: ignore[no-any-return]
@@ -232,11 +242,13 @@ def _trim(text: Any, what: Any, leading: bool, trailing: bool) -> Any:
 
 @propagates_null
 def trim_leading(text: Any, what: Any = None) -> Any:
+    """LTRIM."""
     return _trim(text, what, True, False)
 
 
 @propagates_null
 def trim_trailing(text: Any, what: Any = None) -> Any:
+    """RTRIM."""
     return _trim(text, what, False, True)
 
 
@@ -288,6 +300,7 @@ def coalesce(*values: Any) -> Any:
 
 
 def nullif(value: Any, other: Any) -> Any:
+    """NULLIF: the value, or NULL if it is equal to the other."""
     return None if equal(value, other) else value
 
 

@@ -57,6 +57,7 @@ def _fail(text: str, kind: str, number: int = CAST_FAILED, why: str = "") -> NoR
 
 
 def to_integer(text: str) -> int:
+    """An INTEGER of 64 bits."""
     try:
         value = int(text)
     except ValueError:
@@ -70,6 +71,7 @@ def to_integer(text: str) -> int:
 
 
 def to_float(text: str) -> float:
+    """A FLOAT; INF and NAN can be written, too."""
     try:
         value = float(text)
     except ValueError:
@@ -82,6 +84,7 @@ def to_float(text: str) -> float:
 
 
 def to_decimal(text: str) -> Decimal:
+    """A DECIMAL."""
     found = _NUMBER.fullmatch(text)
     if found is not None:
         value = CONTEXT.create_decimal(found[1])
@@ -95,6 +98,7 @@ def to_decimal(text: str) -> Decimal:
 
 
 def to_boolean(text: str) -> bool | None:
+    """TRUE, FALSE, or UNKNOWN (None), in any case."""
     try:
         return _BOOLEANS[text.strip().upper()]
     except KeyError:
@@ -111,10 +115,12 @@ def _groups(pattern: re.Pattern[str], text: str, kind: str) -> tuple[str | None,
 
 
 def to_blob(text: str) -> bytes:
+    """A BLOB, from two hexadecimal digits for each byte."""
     return bytes.fromhex(_groups(_BLOBS, text, "a BLOB")[0] or "")
 
 
 def to_bits(text: str) -> Bits:
+    """A BIT, from digits 0 and 1."""
     return Bits(_groups(_BITS, text, "a BIT")[0] or "")
 
 
@@ -133,6 +139,7 @@ def _time(parts: tuple[str | None, ...]) -> time:
 
 
 def to_date(text: str) -> date:
+    """A DATE: `2004-02-29`."""
     parts = _groups(_DATES, text, "a DATE")
     try:
         return _date(parts)
@@ -141,18 +148,22 @@ def to_date(text: str) -> date:
 
 
 def to_time(text: str) -> time:
+    """A TIME: `12:34:56.789`."""
     return _checked_time(_TIMES, text, "a TIME")
 
 
 def to_gmttime(text: str) -> GmtTime:
+    """A GMTTIME, written like a TIME."""
     return GmtTime(_checked_time(_GMTTIMES, text, "a GMTTIME"))
 
 
 def to_timestamp(text: str) -> datetime:
+    """A TIMESTAMP: `2004-02-29 12:34:56.789`."""
     return _checked_timestamp(_TIMESTAMPS, text, "a TIMESTAMP")
 
 
 def to_gmttimestamp(text: str) -> GmtTimestamp:
+    """A GMTTIMESTAMP, written like a TIMESTAMP."""
     return GmtTimestamp(_checked_timestamp(_GMTTIMESTAMPS, text, "a GMTTIMESTAMP"))
 
 

@@ -43,6 +43,7 @@ def gmt_now(now: datetime) -> datetime:
 
 
 def to_gmt(moment: datetime) -> GmtTimestamp:
+    """A TIMESTAMP as a GMTTIMESTAMP, by the offset at that moment."""
     try:
         return GmtTimestamp(moment.astimezone(UTC).replace(tzinfo=None))
     except (OverflowError, ValueError):
@@ -50,6 +51,7 @@ def to_gmt(moment: datetime) -> GmtTimestamp:
 
 
 def to_local(value: GmtTimestamp) -> datetime:
+    """A GMTTIMESTAMP as a TIMESTAMP, by the offset at that moment."""
     try:
         return value.moment.replace(tzinfo=UTC).astimezone().replace(tzinfo=None)
     except (OverflowError, ValueError):
@@ -73,10 +75,12 @@ def shift(value: time, by: timedelta) -> time:
 
 
 def time_to_gmt(value: time, now: datetime | None = None) -> GmtTime:
+    """A TIME as a GMTTIME, by the offset at `now`, or else the standard offset."""
     return GmtTime(shift(value, -offset(now)))
 
 
 def time_to_local(value: GmtTime, now: datetime | None = None) -> time:
+    """A GMTTIME as a TIME, by the offset at `now`, or else the standard offset."""
     return shift(value.time, offset(now))
 
 
@@ -110,10 +114,12 @@ class Qualifier(StrEnum):
 
     @property
     def first(self) -> str:
+        """The coarsest field."""
         return self.value.partition(" TO ")[0]
 
     @property
     def last(self) -> str:
+        """The finest field."""
         return self.value.rpartition(" TO ")[2]
 
     @property
@@ -123,6 +129,7 @@ class Qualifier(StrEnum):
 
     @property
     def is_year_month(self) -> bool:
+        """Whether its intervals count months; else they count microseconds."""
         return self.first in MONTHS
 
     @property
@@ -148,6 +155,7 @@ class Interval:
 
     @property
     def is_year_month(self) -> bool:
+        """Whether it counts months; else it counts microseconds."""
         return self.qualifier.is_year_month
 
     def text(self) -> str:

@@ -109,6 +109,7 @@ def fraction(number: float | Decimal) -> Fraction:
 
 
 def refuse(operator: str, left: Any, right: Any) -> NoReturn:
+    """Raise the error of an operator or function whose operands are of types that do not go together."""
     one, other = type_of(left).value, type_of(right).value
     hint = ""
     if "CHARACTER" in (one, other) and operator in ("+", "-", "*", "/", "||"):
@@ -120,6 +121,7 @@ def refuse(operator: str, left: Any, right: Any) -> NoReturn:
 
 
 def overflow(operator: str, left: Any, right: Any) -> NoReturn:
+    """Raise the error of an INTEGER result that does not fit 64 bits."""
     raise ExpressionError(
         OVERFLOW,
         f"the result of {character(left)} {operator} {character(right)} does not fit its type",
@@ -128,6 +130,7 @@ def overflow(operator: str, left: Any, right: Any) -> NoReturn:
 
 
 def divide_by_zero(operator: str, left: Any, right: Any) -> NoReturn:
+    """Raise the error of a division by zero."""
     raise ExpressionError(
         DIVIDE_BY_ZERO,
         f"divide by zero calculating {character(left)} {operator} {character(right)}",
@@ -170,6 +173,7 @@ def character(value: Any) -> str:
 
 
 def float_text(value: float) -> str:
+    """The text form of a FLOAT."""
     text = f"{value:.14E}"
     # Slices and a table, since every number of a message may pass here: 4.47200000000000E+01.
     exponent = _EXPONENTS.get(text[-4:])
@@ -183,6 +187,7 @@ def float_text(value: float) -> str:
 
 
 def decimal_text(value: Decimal) -> str:
+    """The text form of a DECIMAL."""
     if value.is_finite():
         return str(value)
     if value.is_nan():
@@ -191,6 +196,7 @@ def decimal_text(value: Decimal) -> str:
 
 
 def time_text(value: time) -> str:
+    """The text form of a TIME or GMTTIME."""
     micros = value.microsecond
     if not micros:
         return value.isoformat("seconds")
@@ -198,6 +204,7 @@ def time_text(value: time) -> str:
 
 
 def timestamp_text(value: datetime) -> str:
+    """The text form of a TIMESTAMP or GMTTIMESTAMP."""
     return f"{value.date().isoformat()} {time_text(value.time())}"
 
 
