@@ -8,8 +8,9 @@ from pathlib import Path
 from heliograph.broker.broker import Broker
 from heliograph.broker.core.limits import Limits
 from heliograph.broker.core.outlet import Outlet
-from heliograph.broker.mqtt.connection import Connection
-from heliograph.broker.storage.store import Clock, Store
+from heliograph.broker.core.timers import Clock
+from heliograph.broker.mqtt.connection import MqttConnection
+from heliograph.broker.storage.store import Store
 from heliograph.log.log import LogOptions
 from heliograph.log.segment import read_segment, segment_files
 from heliograph.mqtt import (
@@ -51,7 +52,7 @@ def decode_all(data: bytes, version: int) -> list[Packet]:
     return found
 
 
-class OpenGate:
+class OpenAuthenticator:
     """Lets everybody in at once."""
 
     anonymous = True
@@ -101,13 +102,13 @@ class Scene:
             slices += 1
         return slices
 
-    def stranger(self, version=4, gate=None):
+    def stranger(self, version=4, authenticator=None):
         """A client that has a network connection, but has not sent CONNECT."""
-        return Client(self, version, gate or OpenGate())
+        return Client(self, version, authenticator or OpenAuthenticator())
 
-    def client(self, client_id="", version=5, *, clean=True, keep_alive=0, will=None, gate=None, **properties):
+    def client(self, client_id="", version=5, *, clean=True, keep_alive=0, will=None, authenticator=None, **properties):
         """A client that has sent CONNECT; its answer is in `connack`."""
-        client = self.stranger(version, gate)
+        client = self.stranger(version, authenticator)
         client.connect(client_id, clean=clean, keep_alive=keep_alive, will=will, **properties)
         return client
 
@@ -140,7 +141,7 @@ class DurableScene(Scene):
         if self._in_turn:
             return
         if self._held:
-            self.broker.turn.gatherings.publish()
+            self.broker.batches.publish()
             return
         store = self.store
         while True:
@@ -194,12 +195,12 @@ class DurableScene(Scene):
 class Client:
     """One end of a connection; the broker has the other."""
 
-    def __init__(self, scene, version, gate):
+    def __init__(self, scene, version, authenticator):
         self.scene = scene
         self.broker = scene.broker
         self.version = version
         self.outlet = Outlet()
-        self.connection = Connection(scene.broker, self.outlet, gate)
+        self.connection = MqttConnection(scene.broker, self.outlet, authenticator)
         self.connack = None
         self._inbox = []
         self._next_id = 1

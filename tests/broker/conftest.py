@@ -3,7 +3,7 @@
 import pytest
 
 from broker.clients import DurableScene
-from heliograph.broker.core.journal import NoJournal
+from heliograph.broker.core.interfaces import NoJournal
 
 
 @pytest.fixture

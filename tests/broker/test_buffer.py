@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from heliograph.broker.core.limits import Limits, WhenFull
 from heliograph.broker.core.memory import Budget
 from heliograph.broker.core.span import Span
-from heliograph.broker.sessions.buffer import Buffer, Held, cut_packets
+from heliograph.broker.sessions.buffer import Buffer, BufferTotals, cut_packets
 from heliograph.mqtt import Publish, encode
 
 MOST = 7
@@ -39,7 +39,7 @@ counts = st.lists(st.tuples(st.booleans(), st.integers(1, 10)), max_size=8)
 
 @given(counts)
 def test_a_full_buffer_that_rejects_keeps_the_oldest(additions):
-    buffer = Buffer(Held(), account())
+    buffer = Buffer(BufferTotals(), account())
     late, waiting, rejected, next_number = [], [], 0, 0
     for is_late, count in additions:
         taken = add(buffer, buffer.late if is_late else buffer.waiting, next_number, count)
@@ -55,7 +55,7 @@ def test_a_full_buffer_that_rejects_keeps_the_oldest(additions):
 
 @given(counts)
 def test_a_full_buffer_that_discards_keeps_the_newest_and_gives_up_qos_0_first(additions):
-    buffer = Buffer(Held(), account())
+    buffer = Buffer(BufferTotals(), account())
     late, waiting, discarded, next_number = [], [], 0, 0
     for is_late, count in additions:
         assert (
@@ -75,14 +75,14 @@ def test_a_full_buffer_that_discards_keeps_the_newest_and_gives_up_qos_0_first(a
 
 
 def test_the_high_water_mark_stays_when_the_buffer_empties():
-    buffer = Buffer(Held(), account())
+    buffer = Buffer(BufferTotals(), account())
     add(buffer, buffer.late, 0, 5)
     list(buffer.clear_late())
     assert (buffer.count, buffer.high_water) == (0, 5)
 
 
 def test_clearing_late_messages_leaves_the_others():
-    buffer = Buffer(Held(), account())
+    buffer = Buffer(BufferTotals(), account())
     add(buffer, buffer.late, 0, 2)
     add(buffer, buffer.waiting, 2, 3)
     list(buffer.clear_late())
@@ -90,7 +90,7 @@ def test_clearing_late_messages_leaves_the_others():
 
 
 def test_what_is_put_back_comes_first_and_is_never_rejected():
-    buffer = Buffer(Held(), account())
+    buffer = Buffer(BufferTotals(), account())
     add(buffer, buffer.waiting, 10, MOST)
     buffer.put_back(numbered(0, 3), 1, 3)
     assert numbers(buffer.waiting) == [1, 2, *range(10, 10 + MOST)]
@@ -99,7 +99,7 @@ def test_what_is_put_back_comes_first_and_is_never_rejected():
 
 
 def test_what_has_expired_is_dropped_from_the_front_of_both_queues():
-    buffer = Buffer(Held(), account())
+    buffer = Buffer(BufferTotals(), account())
     add(buffer, buffer.late, 0, 1, expires=10.0)
     add(buffer, buffer.late, 1, 1)
     add(buffer, buffer.waiting, 2, 2, expires=10.0)
@@ -120,7 +120,7 @@ def test_packets_are_cut_out_of_a_run_whatever_their_lengths(sizes, data):
 
 def test_bytes_are_limited_too_but_for_the_first_message():
     limits = Limits(max_bytes=COST + 10)
-    buffer = Buffer(Held(), account())
+    buffer = Buffer(BufferTotals(), account())
     assert buffer.add(buffer.waiting, numbered(0, 8), 0, 8, limits) == 8
     assert buffer.add(buffer.waiting, numbered(8, 1), 0, 1, limits) == 0
     assert (buffer.count, buffer.bytes, buffer.rejected) == (8, COST + 16, 1)
@@ -130,7 +130,7 @@ def test_bytes_are_limited_too_but_for_the_first_message():
 
 def test_the_oldest_give_way_to_newer_bytes():
     limits = Limits(max_bytes=2 * COST + 10, when_full=WhenFull.DISCARD_OLD)
-    buffer = Buffer(Held(), account())
+    buffer = Buffer(BufferTotals(), account())
     for first in (0, 2, 4):
         assert buffer.add(buffer.waiting, numbered(first, 2), 0, 2, limits) == 2
     assert numbers(buffer.waiting) == [2, 3, 4, 5]
@@ -141,7 +141,7 @@ def test_the_oldest_give_way_to_newer_bytes():
 
 @given(counts)
 def test_an_empty_buffer_holds_no_bytes(additions):
-    buffer = Buffer(Held(), account())
+    buffer = Buffer(BufferTotals(), account())
     for number, (is_late, count) in enumerate(additions):
         add(buffer, buffer.late if is_late else buffer.waiting, 0, count, expires=1.0 + number % 2)
     list(buffer.clear_late())
@@ -151,7 +151,7 @@ def test_an_empty_buffer_holds_no_bytes(additions):
 
 
 def test_what_waits_in_several_buffers_counts_once_in_all():
-    held = Held()
+    held = BufferTotals()
     buffers = [Buffer(held, account()) for _ in range(3)]
     span = numbered(0, 8)
     for buffer in buffers:
@@ -169,7 +169,7 @@ def test_what_waits_in_several_buffers_counts_once_in_all():
 
 def test_all_buffers_together_are_limited():
     limits = Limits(buffered_bytes=COST + 20)
-    held = Held()
+    held = BufferTotals()
     full, other = Buffer(held, account()), Buffer(held, account())
     shared = numbered(0, 8)
     assert full.add(full.waiting, shared, 0, 8, limits) == 8
@@ -183,7 +183,7 @@ def test_all_buffers_together_are_limited():
 
 def test_a_buffer_gives_way_only_with_its_own_messages():
     limits = Limits(buffered_bytes=2 * COST + 20, when_full=WhenFull.DISCARD_OLD)
-    held = Held()
+    held = BufferTotals()
     full, other = Buffer(held, account()), Buffer(held, account())
     full.add(full.waiting, numbered(0, 7), 0, 7, limits)
     assert other.add(other.waiting, numbered(7, 2), 0, 2, limits) == 2

@@ -8,7 +8,7 @@ from heliograph.mqtt import ConnAck, Connect, PingReq, PingResp, Publish, Reason
 FEATURES = {"receive_maximum": 2048, "maximum_packet_size": 4 * 1024 * 1024, "topic_alias_maximum": 16}
 
 
-class LateGate:
+class LateAuthenticator:
     """Lets the test decide, after CONNECT has come."""
 
     def __init__(self):
@@ -76,18 +76,18 @@ def test_packets_behind_connect_are_served_in_order(scene):
     assert watcher.payloads() == [b"1", b"2"]
 
 
-# The gate
+# The authenticator
 
 
 def test_a_client_waits_for_the_verdict_on_its_credentials(scene):
-    watcher, gate = scene.client("w"), LateGate()
+    watcher, authenticator = scene.client("w"), LateAuthenticator()
     watcher.subscribe("#")
-    client = scene.stranger(4, gate)
+    client = scene.stranger(4, authenticator)
     client.send(Connect("c", 4, username="u", password=b"p"), Publish("a", b"1"))
     client.send(Publish("a", b"2"))
-    assert (gate.user, gate.password) == ("u", b"p")
+    assert (authenticator.user, authenticator.password) == ("u", b"p")
     assert client.take() == watcher.take() == []
-    gate.verdict(Reason.SUCCESS, "", None)
+    authenticator.verdict(Reason.SUCCESS, "", None)
     assert client.take() == [ConnAck()]
     assert watcher.payloads() == [b"1", b"2"]
 
@@ -97,10 +97,10 @@ def test_a_client_waits_for_the_verdict_on_its_credentials(scene):
 )
 def test_a_client_whose_credentials_are_refused_is_told_and_let_go(scene, reason, code):
     for version in (4, 5):
-        gate = LateGate()
-        client = scene.stranger(version, gate)
+        authenticator = LateAuthenticator()
+        client = scene.stranger(version, authenticator)
         client.send(Connect("c", version, username="u"), Publish("a", b"1", 1, packet_id=1))
-        gate.verdict(reason, "no", None)
+        authenticator.verdict(reason, "no", None)
         (connack,) = client.take()
         assert connack.reason == (reason if version == 5 else code)
         assert connack.properties == ({"reason_string": "no"} if version == 5 else {})
@@ -110,16 +110,16 @@ def test_a_client_whose_credentials_are_refused_is_told_and_let_go(scene, reason
 
 
 def test_a_verdict_on_a_client_that_has_gone_does_nothing(scene):
-    gate = LateGate()
-    client = scene.stranger(4, gate)
+    authenticator = LateAuthenticator()
+    client = scene.stranger(4, authenticator)
     client.send(Connect("c", 4))
     client.lose()
-    gate.verdict(Reason.SUCCESS, "", None)
+    authenticator.verdict(Reason.SUCCESS, "", None)
     assert scene.broker.sessions == {}
 
 
 def test_a_client_cannot_send_without_end_before_the_verdict(scene):
-    client = scene.stranger(4, LateGate())
+    client = scene.stranger(4, LateAuthenticator())
     client.send(Connect("c", 4))
     for _ in range(600):
         client.send_bytes(b"x" * 1024)

@@ -34,7 +34,9 @@ def spans_of(rows, qos, version5):
         ends.append((name_end, len(packet) - len(payload)))
         singles.append(single_span(packet, *ends[-1], qos, version5))
     name_ends, heads = zip(*ends, strict=True)
-    return MixedSpan(packets, name_ends, heads, qos=qos, version5=version5, publishers=[3] * len(rows)), singles
+    return MixedSpan.of_packets(
+        packets, name_ends, heads, qos=qos, version5=version5, publishers=[3] * len(rows)
+    ), singles
 
 
 @given(ROWS, st.integers(0, 2), st.booleans(), st.data())

@@ -3,7 +3,7 @@
 import pytest
 
 from broker.clients import Scene
-from heliograph.broker.delivery.packet_fitting import fit
+from heliograph.broker.delivery.answers import fit
 from heliograph.mqtt import (
     ConnAck,
     Connect,
@@ -100,4 +100,4 @@ def test_nothing_is_done_for_a_client_that_takes_no_answer_of_that_size(scene, k
     client.send(asking(kind, 16))
     assert [packet.reason for packet in client.take()] == [Reason.PACKET_TOO_LARGE]
     assert client.ended
-    assert scene.broker.subscription_count == 0
+    assert scene.broker.subscriptions.count == 0

@@ -4,8 +4,7 @@ import pytest
 
 from heliograph.broker.core.defects import Defects
 from heliograph.broker.core.outlet import Outlet
-from heliograph.broker.core.portions import Portions
-from heliograph.broker.core.slices import SLICE, Slices
+from heliograph.broker.core.slices import SLICE, Portions, Slices
 from heliograph.broker.core.statistics import Statistics
 
 SMALL = 100

@@ -60,7 +60,7 @@ def test_a_retained_message_keeps_what_receivers_get():
     retained = Retained()
     keep(retained, "a", b"x", expires=NOW + 5)
     (span,) = retained.matching("a", NOW)
-    assert (span.qos, span.properties, span.expires, span.from_store) == (1, b"\x01\x01", NOW + 5, True)
+    assert (span.qos, span.properties, span.expires, span.is_retained) == (1, b"\x01\x01", NOW + 5, True)
 
 
 def test_no_more_messages_are_kept_than_the_limit_says():

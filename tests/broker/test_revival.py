@@ -14,11 +14,10 @@ from broker.clients import START, WALL, DurableScene
 from broker.durable_clients import DAY, durable
 from heliograph.broker.broker import Broker
 from heliograph.broker.core.limits import Limits
-from heliograph.broker.sessions.session import FOR_EVER, session_cost
-from heliograph.broker.sessions.subscription import subscription_cost
-from heliograph.broker.storage import offline_sessions as away_facts
-from heliograph.broker.storage import record_kinds as facts
-from heliograph.broker.storage.store import Clock, Store
+from heliograph.broker.core.timers import Clock
+from heliograph.broker.sessions.session import FOR_EVER, session_cost, subscription_cost
+from heliograph.broker.storage import offline_sessions, record_kinds
+from heliograph.broker.storage.store import Store
 from heliograph.log import log_kinds
 from heliograph.log.log import LogOptions
 from heliograph.log.message_log import MessageLog
@@ -140,10 +139,10 @@ def picture(scene):
     }
     groups = {
         name: ({member.session.client_id for member in group.members}, group.spool and group.spool.cursor.number)
-        for name, group in broker.groups.items()
+        for name, group in broker.subscriptions.groups.items()
     }
     receivers = {topic: {who(one) for one in broker.routes.find(topic.encode(), 9).receivers} for topic in TOPICS}
-    return sessions, groups, receivers, broker.waiting, broker.subscription_count, broker.retained.count
+    return sessions, groups, receivers, broker.waiting, broker.subscriptions.count, broker.retained.count
 
 
 def charged(broker):
@@ -256,7 +255,7 @@ def test_sessions_as_servers_wrote_them_before_they_packed_them(tmp_path) -> Non
     plain = {"client": "plain", "received": [], "next_id": 1, "sent": [], "released": [], "retired": []}
     subscriptions = [{"filter": "a/b", **SUBSCRIPTION, "cursor": 1}]
     ledger.append_record(
-        facts.SESSION, facts.as_json({"session": 4, **PRESENCE, **plain, "subscriptions": subscriptions})
+        record_kinds.SESSION, record_kinds.as_json({"session": 4, **PRESENCE, **plain, "subscriptions": subscriptions})
     )
     will = {"topic": "gone", "payload": "eA==", "qos": 1, "retain": False, "properties": "00"}
     full = {
@@ -273,14 +272,17 @@ def test_sessions_as_servers_wrote_them_before_they_packed_them(tmp_path) -> Non
         "subscriptions": [{"filter": "$share/g/c", **SUBSCRIPTION, "qos": 2, "cursor": 3}],
         "retired": [{"filter": "b", **SUBSCRIPTION, "cursor": 2}],
     }
-    ledger.append_record(facts.SESSION, facts.as_json(full))
+    ledger.append_record(record_kinds.SESSION, record_kinds.as_json(full))
     ledger.append_record(
-        facts.SESSION, facts.as_json({"session": 6, **PRESENCE, **plain, "client": "young", "subscriptions": []})
+        record_kinds.SESSION,
+        record_kinds.as_json({"session": 6, **PRESENCE, **plain, "client": "young", "subscriptions": []}),
     )
-    ledger.append_record(facts.PRESENCE, facts.as_json({"session": 6, **PRESENCE, "away": None}))
-    ledger.append_record(facts.SUBSCRIBED, facts.as_json({"session": 6, "filter": "d/#", **SUBSCRIPTION, "cursor": 0}))
-    ledger.append_record(facts.PRESENCE, facts.as_json({"session": 6, **PRESENCE}))
-    ledger.append_record(facts.UNSUBSCRIBED, facts.as_json({"session": 4, "filter": "nothing"}))
+    ledger.append_record(record_kinds.PRESENCE, record_kinds.as_json({"session": 6, **PRESENCE, "away": None}))
+    ledger.append_record(
+        record_kinds.SUBSCRIBED, record_kinds.as_json({"session": 6, "filter": "d/#", **SUBSCRIPTION, "cursor": 0})
+    )
+    ledger.append_record(record_kinds.PRESENCE, record_kinds.as_json({"session": 6, **PRESENCE}))
+    ledger.append_record(record_kinds.UNSUBSCRIBED, record_kinds.as_json({"session": 4, "filter": "nothing"}))
     ledger.close()
     broker, store = reopened(tmp_path / "log")
     assert not len(store.set_aside)
@@ -297,16 +299,16 @@ def test_sessions_as_servers_wrote_them_before_they_packed_them(tmp_path) -> Non
 
 
 def test_a_name_or_filter_of_any_characters_can_be_packed() -> None:
-    one = away_facts.AwaySubscription(
+    one = offline_sessions.OfflineSubscription(
         "p\u00e4th/\U0001f600/#",
         2**32 - 1,
-        away_facts.options_of(2, no_local=True, retain_as_published=False),
+        offline_sessions.options_of(2, no_local=True, retain_as_published=False),
         b"\x0b\x7f",
     )
-    session = away_facts.AwaySession(2**32 - 1, "n\u00e4me", FOR_EVER, -5, 65_535, [one, one])
-    ((number, packed),) = away_facts.split(session.encode())
+    session = offline_sessions.OfflineSession(2**32 - 1, "n\u00e4me", FOR_EVER, -5, 65_535, [one, one])
+    ((number, packed),) = offline_sessions.split(session.encode())
     assert number == session.number
-    assert away_facts.decode(packed) == session
+    assert offline_sessions.decode(packed) == session
     assert json.dumps(session.fact())
 
 
@@ -329,7 +331,7 @@ def test_a_durable_session_takes_two_kilobytes_before_and_after_a_restart(tmp_pa
         broker, store = reopened(tmp_path / "log")
         for number in range(COUNT):
             session, _ = broker.open_session(f"device-{number:07d}", clean_start=False, expiry=DAY)
-            broker.subscribe(session, Subscription(f"plant/{number % 10}/device-{number:07d}/command", 1))
+            broker.subscriptions.subscribe(session, Subscription(f"plant/{number % 10}/device-{number:07d}/command", 1))
             broker.detach(session, publish_will=False)
             broker.turn.end()
         store.ledger.wait()
@@ -338,7 +340,7 @@ def test_a_durable_session_takes_two_kilobytes_before_and_after_a_restart(tmp_pa
     before, (_, store) = bytes_each(make)
     store.close()
     after, (broker, store) = bytes_each(lambda: reopened(tmp_path / "log"))
-    assert len(broker.sessions) == broker.subscription_count == COUNT
+    assert len(broker.sessions) == broker.subscriptions.count == COUNT
     assert before < 2048
     assert after < 1.1 * before
     store.close()

@@ -31,7 +31,7 @@ def becomes_safe(scene):
 
 def served(crowd):
     """How many have as much as they can take."""
-    return sum(client.connection.session.room() == 0 for client in crowd)
+    return sum(client.connection.session.window_room() == 0 for client in crowd)
 
 
 def publish_more_than_they_can_take(scene):
@@ -43,7 +43,7 @@ def publish_more_than_they_can_take(scene):
 def slow_down(scene):
     """From now on, whoever looks at the clock has had his time."""
     ticks = count()
-    scene.broker.now = scene.broker.slices._now = lambda: scene.now + next(ticks) * SLICE
+    scene.broker.services.now = scene.broker.slices._now = lambda: scene.now + next(ticks) * SLICE
 
 
 def test_they_get_it_in_several_turns(scene, crowd):

@@ -93,7 +93,7 @@ def test_a_clean_start_forgets_the_old_session(scene):
     again = scene.client("c", clean=True, session_expiry_interval=100)
     assert not again.connack.session_present
     assert again.take() == []
-    assert scene.broker.subscription_count == 0
+    assert scene.broker.subscriptions.count == 0
 
 
 def test_subscriptions_and_messages_wait_for_the_client_to_come_back(scene):
@@ -116,7 +116,7 @@ def test_a_session_that_ends_takes_its_subscriptions_with_it(scene):
     client.subscribe("a", 1)
     client.subscribe("$share/g/b", 1)
     client.lose()
-    assert scene.broker.subscription_count == 0
+    assert scene.broker.subscriptions.count == 0
     assert scene.client("p").publish("a", b"x", 1).reason == Reason.NO_MATCHING_SUBSCRIBERS
 
 

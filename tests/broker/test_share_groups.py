@@ -41,7 +41,7 @@ def test_both_prefixes_name_the_same_group(scene):
     (two,) = sharers(scene, "2", topic_filter="$SharedSubscription/g/a", version=4)
     publish(scene.client("p"), b"1", b"2")
     assert sorted(one.payloads() + two.payloads()) == [b"1", b"2"]
-    assert len(scene.broker.groups) == 1
+    assert len(scene.broker.subscriptions.groups) == 1
 
 
 def test_each_group_and_each_plain_subscription_gets_its_own_copy(scene):
@@ -206,7 +206,7 @@ def test_a_group_ends_with_its_last_member(scene):
     one, two = sharers(scene, "1", "2")
     one.unsubscribe("$share/g/a")
     two.lose()
-    assert not scene.broker.groups
+    assert not scene.broker.subscriptions.groups
     publisher = scene.client("p")
     assert publisher.publish("a", b"x", 1).reason == Reason.NO_MATCHING_SUBSCRIBERS
 
@@ -265,7 +265,7 @@ class TestLargeGroups:
         scene = Scene()
         self.members(scene, 500)
         looked = []
-        room = Session.room
-        monkeypatch.setattr(Session, "room", lambda session: looked.append(session) or room(session))
+        room = Session.window_room
+        monkeypatch.setattr(Session, "window_room", lambda session: looked.append(session) or room(session))
         scene.client("publisher").send(Publish("a", b"x", 1, packet_id=1))
         assert 0 < len(looked) < 10

@@ -1,4 +1,4 @@
-"""Work in slices: by turns, on its owner's account, and dropped or stopped at any place."""
+"""UnitOfWork in slices: by turns, on its owner's account, and dropped or stopped at any place."""
 
 import pytest
 

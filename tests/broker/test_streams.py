@@ -9,8 +9,9 @@ import pytest
 from broker.clients import START, Scene
 from heliograph.broker.broker import Broker
 from heliograph.broker.core.limits import Limits
-from heliograph.broker.storage import record_kinds as facts
-from heliograph.broker.storage.store import Clock, Store
+from heliograph.broker.core.timers import Clock
+from heliograph.broker.storage import record_kinds
+from heliograph.broker.storage.store import Store
 from heliograph.broker.storage.streams import StreamOptions
 from heliograph.errors import Problem
 from heliograph.log.errors import OffsetAhead, OffsetGone
@@ -44,7 +45,7 @@ class DurableScene(Scene):
 
     def turn_ends(self):
         """What was sent is published. Nothing is safe before `settle`."""
-        self.broker.turn.gatherings.publish()
+        self.broker.batches.publish()
 
     def settle(self):
         """All that was sent is safe, and readers can see it."""
@@ -120,7 +121,7 @@ def test_subscribers_get_their_messages_as_without_the_stream(start):
     scene.settle()
     durable.take()
     near.subscribe("a/#", 1)
-    scene.broker.subscribe(scene.broker.sessions["d"], Subscription("a/#", 1))
+    scene.broker.subscriptions.subscribe(scene.broker.sessions["d"], Subscription("a/#", 1))
     scene.client("p", 4).send(Publish("a/b", b"0"), Publish("a/b", b"1", 1, packet_id=1))
     scene.settle()
     assert near.payloads() == durable.payloads() == [b"0", b"1"]
@@ -319,7 +320,7 @@ def test_a_stream_takes_what_subscribers_have_no_room_for(start):
     scene.settle()
     away.take()
     scene.broker.limits = Limits(max_messages=5)
-    scene.broker.subscribe(scene.broker.sessions["away"], Subscription("a/#", 1))
+    scene.broker.subscriptions.subscribe(scene.broker.sessions["away"], Subscription("a/#", 1))
     away.lose()
     publisher = scene.client("p")
     publisher.send(*[Publish("a/x", b"%02d" % n, 1, packet_id=n + 1) for n in range(20)])
@@ -365,7 +366,7 @@ def test_a_stream_of_an_older_log_gets_an_identity_that_stays(tmp_path):
     scene = DurableScene(tmp_path, ALL)
     stream = scene.store.streams.by_name["all"]
     stream.identity = ""
-    scene.store._note(facts.STREAM, stream.fact())
+    scene.store._note(record_kinds.STREAM, stream.fact())
     scene.restart(ALL)
     there = identity_of(scene)
     assert there
@@ -380,11 +381,11 @@ def test_streams_that_come_and_go_during_a_checkpoint(start):
     scene = start(ALL)
     for name in ("b", "c", "d"):
         scene.store.make_stream(StreamOptions(name, f"{name}/#"))
-    facts_written = scene.store._all_facts()
+    facts_written = scene.store._all_records()
     next(facts_written)
     new, _ = scene.store.make_stream(StreamOptions("e", "e/#"))
     scene.store.delete_stream("c", purge=False)
-    told = [json.loads(body)["stream"] for kind, body in facts_written if kind == facts.STREAM]
+    told = [json.loads(body)["stream"] for kind, body in facts_written if kind == record_kinds.STREAM]
     assert told == ["b", "d"], "of one that is new, the log is told anyway"
     scene.restart(ALL)
     assert sorted(scene.store.streams.by_name) == ["all", "b", "d", "e"]

@@ -15,7 +15,7 @@ class SlowScene(Scene):
     def __init__(self, **limits):
         self.slow = False
         super().__init__(**limits)
-        self.broker.now = self.broker.slices._now = self._look
+        self.broker.now = self.broker.services.now = self.broker.slices._now = self._look
 
     def _look(self):
         if self.slow:
@@ -48,7 +48,7 @@ def test_equal_filters_count_once_with_the_options_that_come_last():
     assert answer == SubAck(1, (0, 1, *[2] * 1000))
     assert topics(messages) == ["t/0", "t/1", "t/2"]
     assert scene.broker.sessions["c"].subscriptions["t/#"].qos == 2
-    assert scene.broker.subscription_count == 2
+    assert scene.broker.subscriptions.count == 2
 
 
 def test_a_packet_that_breaks_the_rules_somewhere_changes_nothing():
@@ -57,7 +57,7 @@ def test_a_packet_that_breaks_the_rules_somewhere_changes_nothing():
     body = b"\x00\x01\x00" + b"\x00\x01a\x00" + b"\x00\x01b\x03"
     client.send_bytes(b"\x82" + bytes([len(body)]) + body)
     assert client.ended
-    assert scene.broker.subscription_count == 0
+    assert scene.broker.subscriptions.count == 0
 
 
 def test_what_is_retained_comes_in_slices_and_all_of_it():
@@ -86,7 +86,7 @@ def test_what_is_sent_behind_a_large_packet_waits_for_it():
     assert suback == SubAck(1, (0,) * MANY)
     assert pong == PingResp()
     assert unsuback == UnsubAck(2, (Reason.SUCCESS,) * MANY)
-    assert scene.broker.subscription_count == 0
+    assert scene.broker.subscriptions.count == 0
 
 
 def test_others_are_served_meanwhile():
@@ -142,7 +142,7 @@ def test_a_client_that_wants_nothing_retained_gets_only_what_is_published_meanwh
     client = scene.client("c", version=5)
     scene.slow = True
     client.send(subscribe(*[f"t/{index}" for index in range(MANY)], retain_handling=2))
-    while not scene.broker.subscription_count:
+    while not scene.broker.subscriptions.count:
         scene.broker.slices.run()
     assert scene.broker.slices.busy
     publisher.publish("t/0", b"now")
@@ -164,7 +164,7 @@ def test_a_client_that_goes_meanwhile_leaves_no_work_behind(how):
         client.disconnect()
         scene.run_slices()
     assert not scene.broker.slices.is_working(client.connection)
-    assert scene.broker.subscription_count == 0
+    assert scene.broker.subscriptions.count == 0
     publisher.publish("t/0", b"nobody is there")
     scene.run_slices()
 
@@ -237,7 +237,7 @@ def test_the_number_of_subscriptions_is_what_a_recount_finds(make):
 
     def check(expected):
         found = sum(len(session.subscriptions) for session in scene.broker.sessions.values())
-        assert scene.broker.subscription_count == found == expected
+        assert scene.broker.subscriptions.count == found == expected
 
     one = scene.client("one", session_expiry_interval=10)
     two = scene.client("two")

@@ -130,7 +130,7 @@ def test_subscribing_again_changes_the_options_and_makes_no_second_subscription(
     one, two = receiver.messages()
     assert (one.qos, one.retain, one.properties) == (0, False, {"subscription_identifier": [1]})
     assert (two.qos, two.retain, two.properties) == (1, True, {"subscription_identifier": [2]})
-    assert scene.broker.subscription_count == 1
+    assert scene.broker.subscriptions.count == 1
 
 
 def test_suback_has_a_code_for_each_filter():

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heliograph.broker.core.defects import Defects
-from heliograph.broker.core.journal import NoJournal
+from heliograph.broker.core.interfaces import NoJournal
 from heliograph.broker.core.outlet import Outlet
 from heliograph.broker.core.statistics import Statistics
 from heliograph.broker.core.timers import Timers

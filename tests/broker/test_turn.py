@@ -198,7 +198,7 @@ def test_a_stream_that_is_made_meanwhile_has_each_message_in_its_partition(scene
 def test_many_receivers_make_shorter_runs(scene) -> None:
     for number in range(100):
         scene.client(f"c{number}").subscribe("d/#", 1)
-    assert scene.broker.routes.find(b"d/1", 9).most_gathered == 500
+    assert scene.broker.routes.find(b"d/1", 9).most_batched == 500
 
 
 class TestQos2:
@@ -300,14 +300,14 @@ def test_sharers_get_equal_parts(scene) -> None:
 def test_one_bad_message_ends_its_client_and_no_other(scene, monkeypatch) -> None:
     consumer = subscriber(scene, topic_filter="#")
     clients = devices(scene)
-    publish = scene.broker.publish
+    publish = scene.broker.publish_to_mqtt
 
     def failing(span, *others):
         if b"bad" in span.data:
             raise RuntimeError("bad")
         return publish(span, *others)
 
-    monkeypatch.setattr(scene.broker, "publish", failing)
+    monkeypatch.setattr(scene.broker, "publish_to_mqtt", failing)
     monkeypatch.setattr(scene.broker.journal, "failed", lambda *_: None)  # which in tests raises what went wrong
     with scene.one_turn():
         for number, client in enumerate(clients):
@@ -323,9 +323,9 @@ def test_nothing_is_kept_of_a_turn_that_is_over(scene) -> None:
     with scene.one_turn():
         for client in clients:
             client.send(Publish("d", b"x", 1, packet_id=1))
-        assert all(client.connection.gathering is not None for client in clients)
-    assert all(client.connection.gathering is None for client in clients)
-    assert not any(route.gatherings for route in scene.broker.routes.cache.values())
+        assert all(client.connection.batch is not None for client in clients)
+    assert all(client.connection.batch is None for client in clients)
+    assert not any(route.batches for route in scene.broker.routes.cache.values())
 
 
 def test_a_very_long_turn_is_published_in_between(tmp_path) -> None:

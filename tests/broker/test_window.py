@@ -10,9 +10,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from heliograph.broker.core.memory import Budget
 from heliograph.broker.core.span import Span
-from heliograph.broker.sessions.buffer import Held
-from heliograph.broker.sessions.session import Session
-from heliograph.broker.sessions.subscription import ShareGroup, Subscription
+from heliograph.broker.sessions.buffer import BufferTotals
+from heliograph.broker.sessions.session import Session, ShareGroup, Subscription
 from heliograph.broker.sessions.window import Window
 from heliograph.mqtt import ProtocolError
 from heliograph.mqtt.runs import LAST_ID
@@ -212,7 +211,7 @@ def test_the_whole_window_can_be_issued_and_acknowledged():
 
 @pytest.mark.parametrize(("qos", "taken_back"), [(1, True), (2, False)])
 def test_only_qos_1_of_shared_subscriptions_is_taken_back(qos, taken_back):
-    group = ShareGroup("g", "a", Held(), Budget().account("group", "g"))
+    group = ShareGroup("g", "a", BufferTotals(), Budget().account("group", "g"))
     shared = Subscription(Session("s", [], Budget().account("client", "s")), "$share/g/a", group)
     group.members.append(shared)
     window = Window(10, [])

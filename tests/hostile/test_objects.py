@@ -19,9 +19,10 @@ from heliograph.amqp import Source, Target
 from heliograph.amqp.codec.performatives import Attach, Detach, Durability, ExpiryPolicy
 from heliograph.amqp.codec.values import Described, Symbol, ULong
 from heliograph.broker.amqp.filters import SELECTOR_CODE
-from heliograph.broker.storage import record_kinds as facts
-from heliograph.broker.storage.offline_sessions import AwaySession, AwaySubscription
-from heliograph.broker.storage.store import Clock, Store
+from heliograph.broker.core.timers import Clock
+from heliograph.broker.storage import record_kinds
+from heliograph.broker.storage.offline_sessions import OfflineSession, OfflineSubscription
+from heliograph.broker.storage.store import Store
 from heliograph.cli.main import main
 from heliograph.client import Message as ClientMessage
 from heliograph.client import connect
@@ -206,8 +207,8 @@ def _retained(topic: bytes) -> bytes:
     return encode_uniform_messages(messages, Receivers((), (), ())) + messages.data
 
 
-def _away(topic_filter: str) -> AwaySession:
-    return AwaySession(7, "c", 3600, 0, 1, [AwaySubscription(topic_filter, 1, 1, b"")])
+def _away(topic_filter: str) -> OfflineSession:
+    return OfflineSession(7, "c", 3600, 0, 1, [OfflineSubscription(topic_filter, 1, 1, b"")])
 
 
 def _json(fact: dict[str, Any]) -> bytes:
@@ -215,82 +216,106 @@ def _json(fact: dict[str, Any]) -> bytes:
 
 
 BAD_FACTS: dict[str, tuple[int, bytes, str]] = {
-    "stream, long name": (facts.STREAM, _json({**_STREAM, "stream": "x" * 300, "cursors": [1]}), "at most 200"),
+    "stream, long name": (record_kinds.STREAM, _json({**_STREAM, "stream": "x" * 300, "cursors": [1]}), "at most 200"),
     "stream, surrogate": (
-        facts.STREAM,
+        record_kinds.STREAM,
         _json({**_STREAM, "stream": "s", "cursors": [1], "filter": "\ud800"}),
         "no text that UTF-8 has",
     ),
     "stream, levels": (
-        facts.STREAM,
+        record_kinds.STREAM,
         _json({**_STREAM, "stream": "s", "cursors": [1], "filter": "/".join("a" * 20_000)}),
         "at most 1024 levels",
     ),
     "stream, bytes": (
-        facts.STREAM,
+        record_kinds.STREAM,
         _json({**_STREAM, "stream": "s", "cursors": [1], "retention_bytes": 10**32}),
         "retention_bytes: expected an integer",
     ),
-    "stream, no cursor": (facts.STREAM, _json({**_STREAM, "stream": "s", "cursors": [99]}), "expected cursor 99"),
-    "stream, keys": (facts.STREAM, _json({"stream": "s", "cursors": [1]}), "KeyError"),
-    "stream, a number for a name": (facts.STREAM, _json({**_STREAM, "stream": 5, "cursors": [1]}), "expected a string"),
-    "stream, no JSON": (facts.STREAM, b"{", "JSONDecodeError"),
-    "stream, nested JSON": (facts.STREAM, b"[" * 100_000, "RecursionError"),
-    "queue, name": (facts.QUEUE, _json({**_QUEUE, "definition": {"name": "x" * 300}}), "1 to 255"),
-    "queue, number": (facts.QUEUE, _json({**_QUEUE, "definition": {"name": "Q", "max_depth": 0}}), "max_depth"),
-    "queue, unknown attribute": (facts.QUEUE, _json({**_QUEUE, "definition": {"name": "Q", "x": 0}}), "TypeError"),
-    "queue, no cursor": (facts.QUEUE, _json({**_QUEUE, "cursor": 99}), "expected cursor 99"),
-    "queue, a list and no cursor": (facts.QUEUE, _json({**_QUEUE, "cursor": []}), "expected the number of a cursor"),
-    "queue, no cursor in its keys": (facts.QUEUE, _json({"queue": "Q"}), "KeyError"),
-    "queue, filter": (facts.QUEUE, _json({**_QUEUE, "bindings": [{**_BINDING, "filter": "a/#/b"}]}), "topic filter"),
-    "queue, selector": (facts.QUEUE, _json({**_QUEUE, "bindings": [{**_BINDING, "selector": "a ="}]}), "selector"),
+    "stream, no cursor": (
+        record_kinds.STREAM,
+        _json({**_STREAM, "stream": "s", "cursors": [99]}),
+        "expected cursor 99",
+    ),
+    "stream, keys": (record_kinds.STREAM, _json({"stream": "s", "cursors": [1]}), "KeyError"),
+    "stream, a number for a name": (
+        record_kinds.STREAM,
+        _json({**_STREAM, "stream": 5, "cursors": [1]}),
+        "expected a string",
+    ),
+    "stream, no JSON": (record_kinds.STREAM, b"{", "JSONDecodeError"),
+    "stream, nested JSON": (record_kinds.STREAM, b"[" * 100_000, "RecursionError"),
+    "queue, name": (record_kinds.QUEUE, _json({**_QUEUE, "definition": {"name": "x" * 300}}), "1 to 255"),
+    "queue, number": (record_kinds.QUEUE, _json({**_QUEUE, "definition": {"name": "Q", "max_depth": 0}}), "max_depth"),
+    "queue, unknown attribute": (
+        record_kinds.QUEUE,
+        _json({**_QUEUE, "definition": {"name": "Q", "x": 0}}),
+        "TypeError",
+    ),
+    "queue, no cursor": (record_kinds.QUEUE, _json({**_QUEUE, "cursor": 99}), "expected cursor 99"),
+    "queue, a list and no cursor": (
+        record_kinds.QUEUE,
+        _json({**_QUEUE, "cursor": []}),
+        "expected the number of a cursor",
+    ),
+    "queue, no cursor in its keys": (record_kinds.QUEUE, _json({"queue": "Q"}), "KeyError"),
+    "queue, filter": (
+        record_kinds.QUEUE,
+        _json({**_QUEUE, "bindings": [{**_BINDING, "filter": "a/#/b"}]}),
+        "topic filter",
+    ),
+    "queue, selector": (
+        record_kinds.QUEUE,
+        _json({**_QUEUE, "bindings": [{**_BINDING, "selector": "a ="}]}),
+        "selector",
+    ),
     "session, filter": (
-        facts.SESSION,
+        record_kinds.SESSION,
         _json({**_SESSION, "subscriptions": [_SUBSCRIPTION, {**_SUBSCRIPTION, "filter": "b/\ud800", "cursor": 0}]}),
         "no text that UTF-8 has",
     ),
     "session, share": (
-        facts.SESSION,
+        record_kinds.SESSION,
         _json({**_SESSION, "subscriptions": [_SUBSCRIPTION, {**_SUBSCRIPTION, "filter": "$share/g", "cursor": 0}]}),
         "GROUP/FILTER",
     ),
-    "session, qos": (facts.SESSION, _json({**_SESSION, "subscriptions": [{**_SUBSCRIPTION, "qos": 9}]}), "QoS"),
+    "session, qos": (record_kinds.SESSION, _json({**_SESSION, "subscriptions": [{**_SUBSCRIPTION, "qos": 9}]}), "QoS"),
     "session, client": (
-        facts.SESSION,
+        record_kinds.SESSION,
         _json({**_SESSION, "client": "\ud800", "subscriptions": [_SUBSCRIPTION]}),
         "text that UTF-8 has",
     ),
     "session, will": (
-        facts.SESSION,
+        record_kinds.SESSION,
         _json({**_SESSION, "subscriptions": [_SUBSCRIPTION], "will": {"topic": "w"}}),
         "KeyError",
     ),
     "session, expiry": (
-        facts.SESSION,
+        record_kinds.SESSION,
         _json({**_SESSION, "subscriptions": [_SUBSCRIPTION], "expiry": "soon"}),
         "TypeError",
     ),
     "session, numbers": (
-        facts.SESSION,
+        record_kinds.SESSION,
         _json({**_SESSION, "subscriptions": [_SUBSCRIPTION], "sent": [["x"]]}),
         "ValueError",
     ),
-    "session, keys": (facts.SESSION, _json({"session": 7, "subscriptions": [_SUBSCRIPTION]}), "KeyError"),
-    "session, no JSON": (facts.SESSION, b"session?", "JSONDecodeError"),
-    "session, packed, filter": (facts.AWAY, _away("a/#/b").encode(), "not the whole last level"),
-    "session, packed, cut short": (facts.AWAY, _away("a/b").encode()[:-1], "ValueError"),
+    "session, keys": (record_kinds.SESSION, _json({"session": 7, "subscriptions": [_SUBSCRIPTION]}), "KeyError"),
+    "session, no JSON": (record_kinds.SESSION, b"session?", "JSONDecodeError"),
+    "session, packed, filter": (record_kinds.AWAY, _away("a/#/b").encode(), "not the whole last level"),
+    "session, packed, cut short": (record_kinds.AWAY, _away("a/b").encode()[:-1], "ValueError"),
     "session, packed, wrong inside": (
-        facts.AWAY,
+        record_kinds.AWAY,
         _away("a/b").encode().replace(b"a/b", b"a/\xff"),
         "UnicodeDecodeError",
     ),
-    "retained, topic": (facts.RETAINED, _retained(b"a/\xff"), "ill-formed UTF-8"),
-    "retained, wildcard": (facts.RETAINED, _retained(b"a/#"), "contains a wildcard"),
-    "retained, short": (facts.RETAINED, b"\0\0\0", "error"),
-    "moves": (facts.MOVES, b"123", "error"),
-    "presence": (facts.PRESENCE, b"{", "JSONDecodeError"),
-    "deliveries": (facts.DELIVERIES, b"1", "error"),
-    "queue gone": (facts.QUEUE_GONE, b"[]", "TypeError"),
+    "retained, topic": (record_kinds.RETAINED, _retained(b"a/\xff"), "ill-formed UTF-8"),
+    "retained, wildcard": (record_kinds.RETAINED, _retained(b"a/#"), "contains a wildcard"),
+    "retained, short": (record_kinds.RETAINED, b"\0\0\0", "error"),
+    "moves": (record_kinds.MOVES, b"123", "error"),
+    "presence": (record_kinds.PRESENCE, b"{", "JSONDecodeError"),
+    "deliveries": (record_kinds.DELIVERIES, b"1", "error"),
+    "queue gone": (record_kinds.QUEUE_GONE, b"[]", "TypeError"),
 }
 WITH_MESSAGES = [name for name in BAD_FACTS if name.partition(",")[0] in {"stream", "queue", "session"}]
 
@@ -382,7 +407,7 @@ def write_more(directory: Path, kind: int, body: bytes) -> None:
 def test_what_can_be_opened_again_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Something is in the way of a stream's folder; when it is gone, the stream is there again with its messages."""
     log = tmp_path / "data"
-    write_log(log, facts.STREAM, _json({**_STREAM, "stream": "plant", "cursors": [1]}))
+    write_log(log, record_kinds.STREAM, _json({**_STREAM, "stream": "plant", "cursors": [1]}))
     (log / "streams").mkdir()
     (log / "streams" / "plant").write_text("in the way")
     assert main(["log", "compact", str(log)]) == 0

@@ -32,7 +32,7 @@ def any_messages(draw):
         version5=draw(st.booleans()),
         retain=draw(st.booleans()),
         verbatim=draw(st.booleans()),
-        from_store=draw(st.booleans()),
+        is_retained=draw(st.booleans()),
         properties=draw(st.binary(max_size=60)),
         publisher=draw(st.integers(0, 2**32 - 1)),
         expires=draw(st.integers(0, 2**64 - 1)),

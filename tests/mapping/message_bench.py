@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from broker.clients import OpenGate
+from broker.clients import OpenAuthenticator
 from broker.links.amqp_clients import AmqpScene
 from client.memory import Memory
 from client.scenes import producer, session
@@ -41,7 +41,7 @@ class RealPeer:
     def __init__(self, scene: AmqpScene) -> None:
         self._scene = scene
         self._outlet = Outlet()
-        self._connection = AmqpConnection(scene.host, self._outlet, OpenGate())
+        self._connection = AmqpConnection(scene.host, self._outlet, OpenAuthenticator())
 
     def receive(self, data: bytes) -> None:
         self._connection.receive(data)

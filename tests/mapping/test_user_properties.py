@@ -59,6 +59,6 @@ def test_of_several_with_one_name_the_first_counts():
 
 
 def test_the_names_are_those_that_selectors_know():
-    from heliograph.broker.queues.selectors.code import FIELDS
+    from heliograph.broker.queues.selectors.compiling import FIELDS
 
     assert FIELDS.keys() >= user_properties.RESERVED

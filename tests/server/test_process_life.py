@@ -76,14 +76,14 @@ def test_a_certificate_that_is_not_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "where", ['[[listener]]\nname = "gate"\nport = {}\n', "[[listener]]\nport = 0\n[http]\nport = {}\n"]
+    "where", ['[[listener]]\nname = "authenticator"\nport = {}\n', "[[listener]]\nport = 0\n[http]\nport = {}\n"]
 )
 def test_a_port_in_use_is_told_with_its_address_and_the_key(tmp_path: Path, where: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         (tmp_path / "config.toml").write_text(where.format(port))
         said = fails("--config", str(tmp_path / "config.toml"))
-    name, table = ('listener "gate"', "its [[listener]]") if "gate" in where else ("http", "[http]")
+    name, table = ('listener "authenticator"', "its [[listener]]") if "authenticator" in where else ("http", "[http]")
     why = f"127.0.0.1:{port} is in use by another program or server; set port in {table} to another one"
     assert said == f"helio serve: {name}: cannot listen: {why}\n"
 

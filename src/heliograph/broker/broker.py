@@ -5,43 +5,34 @@ the server empties. Whoever calls a method that may have produced output looks a
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Generator, Iterator, Sequence
 
-from heliograph.broker.core.defects import Defects
-from heliograph.broker.core.journal import Journal, NoJournal
-from heliograph.broker.core.limits import Limits
-from heliograph.broker.core.memory import Budget
+from heliograph.broker.core.interfaces import Journal, NoJournal, Pipelines, QueueManagers
+from heliograph.broker.core.limits import Limits, Pace
 from heliograph.broker.core.outlet import Outlet
-from heliograph.broker.core.published import Published
 from heliograph.broker.core.queue_definition import QueueDefinition
 from heliograph.broker.core.retained import Retained
-from heliograph.broker.core.slices import Slices, Steps, one_by_one
-from heliograph.broker.core.span import Span, carried_properties, message
-from heliograph.broker.core.statistics import Statistics
-from heliograph.broker.core.timers import Timers
-from heliograph.broker.core.topics import TopicTree
+from heliograph.broker.core.services import Services
+from heliograph.broker.core.slices import ENOUGH, Steps
+from heliograph.broker.core.span import Published, Span, carried_properties, message
+from heliograph.broker.delivery.answers import Answers
+from heliograph.broker.delivery.batching import Batches
 from heliograph.broker.delivery.delivery import Delivery
-from heliograph.broker.delivery.wide_delivery import WideDelivery, in_parts
-from heliograph.broker.mqtt import subscribing
-from heliograph.broker.mqtt.admission import Pace
+from heliograph.broker.delivery.wide_delivery import WideDelivery
+from heliograph.broker.queues.binding import Binding
 from heliograph.broker.queues.queues import Queues
 from heliograph.broker.routing.bindings import Bindings
-from heliograph.broker.routing.routes import Receiver, Route, RouteTable
-from heliograph.broker.sessions.buffer import Buffer, Held
-from heliograph.broker.sessions.session import FOR_EVER, Session
+from heliograph.broker.routing.routes import WORTH_COPYING, Publisher, Receiver, Route, RouteTable
+from heliograph.broker.routing.subscriptions import Subscriptions
+from heliograph.broker.session_recovery import SessionRecovery
+from heliograph.broker.sessions.buffer import Buffer, BufferTotals
+from heliograph.broker.sessions.session import FOR_EVER, Session, ShareGroup, Subscription
 from heliograph.broker.sessions.spool import Spool
-from heliograph.broker.sessions.subscription import ShareGroup, Subscription, subscription_cost
 from heliograph.broker.storage.store import Store
 from heliograph.broker.storage.streams import Stream, StreamOptions
 from heliograph.broker.storage.turn import Turn
 from heliograph.common.collector import collector_paused
-from heliograph.mqtt import ProtocolError, Reason, Will, check_topic_filter, packets, split_share
-
-if TYPE_CHECKING:
-    from heliograph.broker.administration.management import Pipelines, QueueManagers
-    from heliograph.broker.mqtt.connection import Connection
-
+from heliograph.mqtt import ProtocolError, Reason, Will
 
 _FORGOTTEN_ONE_BY_ONE = 20
 """Subscriptions of a client that comes: with more of them it is simpler to forget all routes there are."""
@@ -66,33 +57,38 @@ class Broker:
         Streams are kept in the store. Queues are made or changed to be as they are given here. Without a store, which
         has a clock, `wall` is the time in seconds since 1970.
         """
-        self.limits = limits
-        self.journal: Journal = journal or NoJournal()
+        self.services = Services(
+            limits, now, store.clock.wall if store else wall, new_identifier, journal or NoJournal()
+        )
+        self.journal = self.services.journal
         self.now = now
         self.new_identifier = new_identifier
         """Makes names that nobody has: of clients that bring none, and of queues and topics made for one client."""
-        self.stats = Statistics()
-        self.defects = Defects(self.stats, self.journal)
+        self.stats = self.services.stats
+        self.defects = self.services.defects
         self.pace = Pace()
         self.sessions: dict[str, Session] = {}
-        self.connections: dict[str, Connection] = {}
-        """Connected clients by client identifier."""
-        self.groups: dict[tuple[str, str], ShareGroup] = {}
-        self.memory = Budget(limits.memory)
+        self.connections: dict[str, Publisher] = {}
+        """Connected clients of MQTT by client identifier."""
+        self.memory = self.services.memory
         """What clients may make the server keep in memory, and who has how much of it."""
         self.retained = Retained(self.memory.account("retained messages", ""))
-        self.held = Held()
-        self.timers = Timers(self.defects)
-        self.slices = Slices(now, self.defects)
-        self.wide = WideDelivery(self)
-        self.turn = Turn(self, store)
-        self.delivery = Delivery(self, store)
-        self._tree: TopicTree[Receiver] = TopicTree()
-        self.routes = RouteTable(self._tree, self.memory)
-        self.subscription_count = 0
+        self.held = BufferTotals()
+        """What waits in all buffers together."""
+        self.timers = self.services.timers
+        self.slices = self.services.slices
         self.store = store
-        self.bindings = Bindings(self, self._tree)
-        self.queues = Queues(self, store.clock.wall if store else wall)
+        self.turn = Turn(self.services, store)
+        self.answers = Answers(self.turn, store)
+        self.wide = WideDelivery(self.services)
+        self.delivery = Delivery(self.services, self.turn, store, self.held, self.wide)
+        self.routes = RouteTable(self.memory)
+        self.subscriptions = Subscriptions(self.services, store, self.routes, self.held)
+        self.queues = Queues(self.services, self.turn, store)
+        self.bindings = Bindings(self.services, self.queues, self.routes, self.retained)
+        self.queues.bindings = self.bindings
+        self.batches = Batches(self.services, self.turn, store, self.routes, self.answers, self.publish)
+        self.turn.join(self.batches, self.queues, self.delivery.log)
         self.queue_managers: QueueManagers | None = None
         self.pipelines: Pipelines | None = None
         """The server as a process and those beside it; None where a broker is all there is."""
@@ -102,7 +98,8 @@ class Broker:
             store.charge_to(self.memory)
             store.defects = self.defects
             with collector_paused():
-                store.take_over(self.sessions, self.retained, self.queues, store.revival.revive(self, store))
+                recovery = SessionRecovery(store.contents, store, self, self.subscriptions, self.queues.recover)
+                store.take_over(self.sessions, self.retained, self.queues.all_records, recovery.recover())
             for stream in store.open_streams(streams):
                 self.feed(stream)
         self.queues.open(queues)
@@ -110,15 +107,24 @@ class Broker:
             store.settle_set_aside()
             self.timers.run(now())  # what became due while nobody was there
 
+    @property
+    def limits(self) -> Limits:
+        """What one client, or all together, may ask for; other limits can be set while the broker runs."""
+        return self.services.limits
+
+    @limits.setter
+    def limits(self, limits: Limits) -> None:
+        self.services.limits = limits
+
     def feed(self, stream: Stream) -> None:
         """Messages that match its filter go into this stream from now on."""
-        self._tree.add(stream.options.filter, stream)
+        self.routes.tree.add(stream.options.filter, stream)
         self.routes.forget(stream.options.filter)
 
     def feed_no_more(self, stream: Stream) -> None:
         """The other way round."""
         if stream.is_fed:
-            self._tree.remove(stream.options.filter, stream)
+            self.routes.tree.remove(stream.options.filter, stream)
             self.routes.forget(stream.options.filter)
 
     # Publishing
@@ -139,11 +145,11 @@ class Broker:
     def publish_to_mqtt(self, span: Span, publisher: Session | None, route: Route) -> Published:
         """Publish to all but queues: retained, subscriptions, streams."""
         if route.catching_up:
-            subscribing.send_retained_first(self, span.topic, route)
+            self.delivery.send_retained_first(span.topic, route)
         kept = not span.retain or span.retold or self.retained.keep(span, span.count - 1, self.limits)
         if self.store is not None and not kept:
             span.retain = False  # or the next start would find it in the log, and retain it
-        if self.store is not None and self.is_stored(span, route):
+        if self.store is not None and route.stores(span):
             taken, stored = self.delivery.deliver(span, route, publisher)
         else:
             taken, stored = self.delivery.memory.deliver(span, route, publisher), 0
@@ -152,146 +158,48 @@ class Broker:
         # A message that was delivered but could not be retained is no failure: sent again, it would come twice.
         return Published(Reason.SUCCESS, taken, stored)
 
-    def needs_disk(self, span: Span, route: Route) -> bool:
-        """Whether the log gets these messages, for whomever."""
-        return self.is_stored(span, route) or (span.qos > 0 and route.bound is not None and route.bound.is_durable)
+    def publish_in_parts(
+        self, span: Span, publisher: Session | None, route: Route
+    ) -> Generator[bool | None, None, Published]:
+        """Publish a span to all receivers of a wide route, part by part."""
+        self.delivery.send_retained_first(span.topic, route)
+        answers: list[Published] = []
+        some = span
+        for part in self.parts_there(route, span.stride):
+            answers.append(self.publish(some, publisher, part))
+            yield ENOUGH
+            some = span.for_others()
+        taken = [one.taken for one in answers if one.reason is Reason.SUCCESS]
+        return Published(
+            Reason.SUCCESS if taken else answers[0].reason,
+            max(taken) if taken else answers[0].taken,
+            max([one.stored for one in answers]),
+            any(one.put for one in answers),
+        )
 
-    def is_stored(self, span: Span, route: Route) -> bool:
-        """Whether MQTT needs them in the log: somebody wants them who may be away, or they are to be retained."""
-        if route.streams:
-            return True
-        if span.retain and not span.retold and not span.topic.startswith(b"$SYS/"):
-            return True
-        return span.qos > 0 and bool(route.durable)
+    def parts_there(self, route: Route, size: int) -> Iterator[Route]:
+        """The parts of a route for a message of this size, less the receivers that have gone since it was found."""
+        generation = self.routes.generation
+        for part in route.parts() if route.wide and size <= WORTH_COPYING else (route,):
+            if self.routes.generation == generation:
+                yield part
+            else:
+                yield Route(tuple([one for one in part.receivers if self._is_there(one)]))
+
+    def _is_there(self, receiver: Receiver) -> bool:
+        match receiver:
+            case Subscription():
+                return receiver.is_there
+            case ShareGroup():
+                return self.subscriptions.groups.get((receiver.name, receiver.filter)) is receiver
+            case Stream():
+                return self.store is not None and self.store.streams.by_name.get(receiver.name) is receiver
+            case Binding():
+                return not receiver.queue.deleted and receiver in self.bindings.of(receiver.queue)
 
     def publish_message(self, topic: str, payload: bytes, *, qos: int = 0, retain: bool = False) -> None:
         """Publish one message of the broker's own."""
         self.publish(message(topic.encode(), payload, qos=qos, retain=retain))
-
-    # Subscriptions
-
-    def subscribe(self, session: Session, asked: packets.Subscription, identifier: int | None = None) -> Reason:
-        """Add or change a subscription; what SUBACK says about it."""
-        try:
-            check_topic_filter(asked.filter)
-            group_name, topic_filter = split_share(asked.filter)
-        except ProtocolError as error:
-            return error.reason
-        if topic_filter.count("/") >= self.limits.topic_levels:
-            return Reason.TOPIC_FILTER_INVALID
-        subscription = session.subscriptions.get(asked.filter)
-        if subscription is None:
-            if len(session.subscriptions) >= self.limits.subscriptions_per_client:
-                return Reason.QUOTA_EXCEEDED
-            if not session.account.has_room(subscription_cost(asked.filter)):
-                return Reason.QUOTA_EXCEEDED
-            subscription = self._add(session, asked.filter, group_name, topic_filter)
-        subscription.set_options(asked.qos, asked.no_local, asked.retain_as_published, identifier)
-        if self.store is not None and session.number:
-            self._keep(self.store, subscription)
-        self.routes.forget(topic_filter)
-        return Reason(asked.qos)
-
-    def _keep(self, store: Store, subscription: Subscription) -> None:
-        """A durable session has subscribed: from now on the log keeps its messages, unless it wants none with QoS."""
-        group = subscription.group
-        if subscription.qos and subscription.spool is None:
-            subscription.spool = store.new_spool()
-            if group is not None:
-                group.spool = subscription.spool
-                for member in group.members:
-                    member.spool = group.spool
-        elif not subscription.qos and group is None and subscription.spool is not None:
-            self._leave_behind(subscription)
-            self._retire(store, subscription.spool)
-            subscription.spool = None
-        store.note_subscribed(subscription)
-
-    def _leave_behind(self, subscription: Subscription) -> None:
-        """What is on its way for a subscription goes on under what it was, which is like one that was unsubscribed."""
-        was = subscription.copy()
-        window = subscription.session.window
-        for flight in window.sent if window else ():
-            if flight.subscription is subscription:
-                flight.subscription = was
-
-    def _retire(self, store: Store, spool: Spool) -> None:
-        store.retire_spool(spool, in_flight=spool.cursor.pending > spool.count)
-
-    def revive_subscription(self, session: Session, full: str, spool: Spool | None) -> Subscription:
-        """Put a subscription where it was before the broker was started; ProtocolError if there cannot be such."""
-        check_topic_filter(full)
-        group_name, topic_filter = split_share(full)
-        subscription = self._add(session, full, group_name, topic_filter)
-        group = subscription.group
-        if group is None or spool is None:
-            subscription.spool = group.spool if group else spool
-        else:
-            group.spool = spool
-            for member in group.members:
-                member.spool = spool
-        return subscription
-
-    def _add(self, session: Session, full: str, group_name: str | None, topic_filter: str) -> Subscription:
-        group = None
-        if group_name is not None:
-            group = self.groups.get((group_name, topic_filter))
-            if group is None:
-                account = self.memory.account("shared subscription", full)
-                group = self.groups[group_name, topic_filter] = ShareGroup(group_name, topic_filter, self.held, account)
-                self._tree.add(topic_filter, group)
-        subscription = session.subscriptions[full] = Subscription(session, full, group)
-        session.account.add(subscription_cost(full))
-        self.subscription_count += 1
-        if group is None:
-            self._tree.add(topic_filter, subscription)
-        else:
-            group.members.append(subscription)
-            if group.buffer.count or (group.spool and group.spool.count):
-                session.note_backlog(subscription)
-        return subscription
-
-    def unsubscribe(self, session: Session, full: str) -> Reason:
-        """Remove a subscription with what waits for it; what UNSUBACK says about it."""
-        subscription = session.subscriptions.get(full)
-        if subscription is None:
-            return Reason.NO_SUBSCRIPTION_EXISTED
-        self._do_all([self._remove(session, subscription)])
-        return Reason.SUCCESS
-
-    def _do_all(self, work: list[Steps | None]) -> None:
-        """Do what the end of subscriptions leaves to do: a client can have millions of messages in their buffers."""
-        there = [steps for steps in work if steps is not None]
-        if there:
-            self.slices.begin(object(), one_by_one(there), lambda: None)
-
-    def _remove(self, session: Session, subscription: Subscription) -> Steps | None:
-        """Remove a subscription; how what waits for it is forgotten."""
-        full = subscription.filter
-        del session.subscriptions[full]
-        session.account.refund(subscription_cost(full))
-        self.subscription_count -= 1
-        if session.backlog:
-            session.backlog.pop(subscription, None)
-        group = subscription.group
-        topic_filter = group.filter if group else full
-        if self.store is not None:
-            if session.number:
-                self.store.note_unsubscribed(session, full)
-            if subscription.spool is not None and (group is None or group.members == [subscription]):
-                self._retire(self.store, subscription.spool)
-        left: Steps | None = None
-        if group is None:
-            left = subscription.buffer.clear() if subscription.buffer is not None else None
-            self._tree.remove(full, subscription)
-        else:
-            group.members.remove(subscription)
-            if not group.members:
-                left = group.buffer.clear()
-                del self.groups[group.name, group.filter]
-                self._tree.remove(group.filter, group)
-        self.routes.forget(topic_filter)
-        return left
 
     def backlogs(self) -> Iterator[tuple[Subscription | ShareGroup, list[Buffer | Spool]]]:
         """All who have had to let messages wait, with where these wait: in memory, in the log, or both.
@@ -304,7 +212,7 @@ class Broker:
                 yield owner, places
 
     def _owners(self) -> Iterator[Subscription | ShareGroup]:
-        yield from list(self.groups.values())
+        yield from list(self.subscriptions.groups.values())
         for session in list(self.sessions.values()):
             yield from [one for one in session.subscriptions.values() if one.group is None]
 
@@ -357,7 +265,7 @@ class Broker:
 
     def detach(self, session: Session, *, publish_will: bool) -> None:
         """The client of a session has gone. The session ends now, later or never; its will may be due now or later."""
-        self._do_all(session.detach())
+        self.slices.do_all(session.detach())
         if session.window is not None:
             self.delivery.share_out_again(session)
         session.away = now = self.now()
@@ -385,7 +293,7 @@ class Broker:
         if session.expiry != FOR_EVER:
             session.end_timer = self.timers.at(away + session.expiry, _Expiry(self, session))
 
-    def revive_presence(self, session: Session, away: float, will_due: float | None) -> None:
+    def restore_presence(self, session: Session, away: float, will_due: float | None) -> None:
         """The client of a session that was found in the log is away since then."""
         session.away = away
         self._end_in_time(session, away)
@@ -408,7 +316,9 @@ class Broker:
                 if self.store is not None and flight.cursor is not None:
                     self.store.ledger.acknowledge(flight.cursor, flight.offset, flight.offset + flight.count)
         if session.subscriptions:
-            self._do_all([self._remove(session, one) for one in list(session.subscriptions.values())])
+            self.slices.do_all(
+                [self.subscriptions.remove(session, one) for one in list(session.subscriptions.values())]
+            )
         session.window = None  # what was on its way leads back to the session, and would keep it in memory
         if self.sessions.get(session.client_id) is session:
             del self.sessions[session.client_id]
@@ -440,7 +350,7 @@ class Broker:
 
     def _publish_will_in_parts(self, span: Span, session: Session, route: Route) -> Steps:
         """A crash meanwhile makes it come again, to some once more: better than never."""
-        yield from in_parts(self, span, session, route)
+        yield from self.publish_in_parts(span, session, route)
         self._note_presence(session)
 
     def _note_presence(self, session: Session) -> None:

@@ -48,7 +48,7 @@ class UniformMessages(NamedTuple):
     version5: bool
     retain: bool
     verbatim: bool
-    from_store: bool
+    is_retained: bool
     properties: bytes
     publisher: int
     expires: int
@@ -81,7 +81,7 @@ def encode_uniform_messages(messages: UniformMessages, receivers: Receivers) -> 
         | messages.retain * _RETAIN
         | messages.version5 * _VERSION5
         | messages.verbatim * _VERBATIM
-        | messages.from_store * _FROM_STORE
+        | messages.is_retained * _FROM_STORE
         | messages.retold * _RETOLD
     )
     fields = (

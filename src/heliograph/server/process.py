@@ -32,13 +32,13 @@ from typing import Any
 
 from heliograph.broker import (
     SLICE,
-    SYSTEM,
+    SYSTEM_QUEUES,
     AmqpConnection,
+    AmqpHost,
     Broker,
     Clock,
-    Connection,
-    Host,
-    Kind,
+    MqttConnection,
+    QueueKind,
     Refused,
     Store,
     SysTopics,
@@ -245,7 +245,7 @@ class Server:
                 "a stream that was made while the server ran is in the configuration now, which counts",
                 extra={"stream": name},
             )
-        self.host = Host(self.broker, self.config.server.name, time.time)
+        self.host = AmqpHost(self.broker, self.config.server.name, time.time)
         self.host.failover = [elsewhere(url) for url in self.config.server.failover]
         self.host.is_managed = True
         self.host.redirects = self.queue_managers.redirects
@@ -254,7 +254,7 @@ class Server:
             self.broker,
             loop,
             {
-                ListenerProtocol.MQTT: partial(Connection, self.broker),
+                ListenerProtocol.MQTT: partial(MqttConnection, self.broker),
                 ListenerProtocol.AMQP: partial(AmqpConnection, self.host),
             },
             self.watchdog,
@@ -296,7 +296,7 @@ class Server:
         for name, queue in declared.items():
             try:
                 queues.declare(queue.definition)
-                if queue.kind is Kind.LOCAL:
+                if queue.kind is QueueKind.LOCAL:
                     self.broker.bindings.declare(queues.find(name), queue.topics)
             except (Problem, Refused) as problem:
                 log.error("a queue cannot be as configured, and stays as it is: %s", problem, extra={"queue": name})
@@ -314,11 +314,11 @@ class Server:
     def _tell_of_others(self, declared: Container[str]) -> None:
         """Note queues that were defined while the server ran, or are not in the configuration any more."""
         queues = self.broker.queues
-        own = {queues.dead_letter_queue, *(definition.name for definition in SYSTEM)}
+        own = {queues.dead_letter_queue, *(definition.name for definition in SYSTEM_QUEUES)}
         others = [
             one.name
             for one in queues.definitions()
-            if one.name not in declared and one.name not in own and not (one.temporary and one.kind is Kind.LOCAL)
+            if one.name not in declared and one.name not in own and not (one.temporary and one.kind is QueueKind.LOCAL)
         ]
         if others:
             named = " ".join(others[:_NAMED])

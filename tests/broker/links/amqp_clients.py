@@ -2,7 +2,7 @@
 
 import itertools
 
-from broker.clients import WALL, DurableScene, OpenGate
+from broker.clients import WALL, DurableScene, OpenAuthenticator
 from heliograph.amqp import (
     Attached,
     Closed,
@@ -22,7 +22,7 @@ from heliograph.amqp import (
 )
 from heliograph.amqp.messages.message import Message, Value, decode_message, encode_message
 from heliograph.broker.amqp.connection import AmqpConnection
-from heliograph.broker.amqp.host import Host
+from heliograph.broker.amqp.host import AmqpHost
 from heliograph.broker.core.outlet import Outlet
 from heliograph.broker.core.queue_definition import QueueDefinition
 
@@ -50,7 +50,7 @@ class AmqpScene(DurableScene):
     def _start(self, directory):
         super()._start(directory)
         self.clients = []
-        self.host = Host(self.broker, "server", lambda: self.now + WALL)
+        self.host = AmqpHost(self.broker, "server", lambda: self.now + WALL)
 
     def queue(self, name="q", **attributes):
         """A new queue."""
@@ -66,9 +66,11 @@ class AmqpScene(DurableScene):
         self.run()
         return client
 
-    def amqp_stranger(self, container_id="client", *, gate=None, credentials=ANONYMOUS, **options):
+    def amqp_stranger(self, container_id="client", *, authenticator=None, credentials=ANONYMOUS, **options):
         """A client that has a network connection, and nothing else."""
-        client = AmqpClient(self, gate or OpenGate(), Options(container_id, credentials=credentials, **options))
+        client = AmqpClient(
+            self, authenticator or OpenAuthenticator(), Options(container_id, credentials=credentials, **options)
+        )
         self.clients.append(client)
         return client
 
@@ -85,11 +87,11 @@ class AmqpScene(DurableScene):
 class AmqpClient:
     """One end of a connection; the broker has the other."""
 
-    def __init__(self, scene, gate, options):
+    def __init__(self, scene, authenticator, options):
         self.scene = scene
         self.engine = Connection(options, server=False)
         self.outlet = Outlet()
-        self.connection = AmqpConnection(scene.host, self.outlet, gate)
+        self.connection = AmqpConnection(scene.host, self.outlet, authenticator)
         self.events = []
         self.session = None
         self.reads = True

@@ -2,23 +2,23 @@
 
 import pytest
 
-from heliograph.broker.amqp.addresses import Address, Kind, read_address
+from heliograph.broker.amqp.addresses import Address, AddressKind, read_address
 
 
 @pytest.mark.parametrize(
     ("address", "capabilities", "expected"),
     [
-        ("orders", (), Address(Kind.EITHER, "orders")),
-        ("orders", ("queue",), Address(Kind.QUEUE, "orders")),
-        ("orders", ("temporary-queue",), Address(Kind.QUEUE, "orders")),
-        ("orders", ("topic",), Address(Kind.TOPIC, "orders")),
-        ("orders", ("temporary-topic",), Address(Kind.TOPIC, "orders")),
-        ("queue://orders", (), Address(Kind.QUEUE, "orders")),
-        ("topic://orders/+", (), Address(Kind.TOPIC, "orders/+")),
-        ("queue://orders", ("queue",), Address(Kind.QUEUE, "orders")),
-        ("topic://orders", ("queue",), Address(Kind.QUEUE, "orders")),
-        ("$management", (), Address(Kind.MANAGEMENT, "$management")),
-        ("$temporary/1", (), Address(Kind.TOPIC, "$temporary/1")),
+        ("orders", (), Address(AddressKind.EITHER, "orders")),
+        ("orders", ("queue",), Address(AddressKind.QUEUE, "orders")),
+        ("orders", ("temporary-queue",), Address(AddressKind.QUEUE, "orders")),
+        ("orders", ("topic",), Address(AddressKind.TOPIC, "orders")),
+        ("orders", ("temporary-topic",), Address(AddressKind.TOPIC, "orders")),
+        ("queue://orders", (), Address(AddressKind.QUEUE, "orders")),
+        ("topic://orders/+", (), Address(AddressKind.TOPIC, "orders/+")),
+        ("queue://orders", ("queue",), Address(AddressKind.QUEUE, "orders")),
+        ("topic://orders", ("queue",), Address(AddressKind.QUEUE, "orders")),
+        ("$management", (), Address(AddressKind.MANAGEMENT, "$management")),
+        ("$temporary/1", (), Address(AddressKind.TOPIC, "$temporary/1")),
     ],
 )
 def test_capabilities_decide_then_the_prefix(address, capabilities, expected):

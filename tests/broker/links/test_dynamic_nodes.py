@@ -7,7 +7,7 @@ import pytest
 from broker.links.amqp_clients import text
 from heliograph.amqp import Source, Target
 from heliograph.amqp.codec.values import Described, Symbol, ULong
-from heliograph.broker.core.queue_definition import Kind, QueueDefinition
+from heliograph.broker.core.queue_definition import QueueDefinition, QueueKind
 
 LIFETIME = {Symbol("lifetime-policy"): Described(ULong(0x2B), [])}
 
@@ -61,7 +61,7 @@ def test_a_consumer_of_it_is_told(scene, client):
 
 
 def test_whoever_names_a_model_gets_a_queue_of_its_own_that_is_made_after_it(scene, client):
-    scene.broker.queues.define(QueueDefinition("REPLIES", Kind.MODEL, max_depth=1, temporary=True))
+    scene.broker.queues.define(QueueDefinition("REPLIES", QueueKind.MODEL, max_depth=1, temporary=True))
     links = [client.receiver("REPLIES"), client.receiver("REPLIES")]
     names = [link.source.address for link in links]
     assert len(set(names)) == 2
@@ -75,7 +75,7 @@ def test_whoever_names_a_model_gets_a_queue_of_its_own_that_is_made_after_it(sce
 
 
 def test_a_queue_made_after_a_model_for_permanent_ones_stays(scene, client):
-    scene.broker.queues.define(QueueDefinition("KEPT", Kind.MODEL))
+    scene.broker.queues.define(QueueDefinition("KEPT", QueueKind.MODEL))
     link = client.sender("queue://KEPT")
     name = link.target.address
     client.send(link, text("still here"))
@@ -99,7 +99,7 @@ def test_a_queue_is_made_when_its_name_is_used(scene, on_demand, name):
     on_demand.send(on_demand.sender(name), text("first"))
     assert on_demand.bodies(on_demand.receiver(name)) == ["first"]
     made = scene.broker.queues.definition(name.removeprefix("queue://"))
-    assert (made.kind, made.temporary) == (Kind.LOCAL, False)
+    assert (made.kind, made.temporary) == (QueueKind.LOCAL, False)
 
 
 def test_a_receiver_may_come_first_and_the_queue_stays(scene, on_demand):

@@ -6,7 +6,7 @@ from broker.links.amqp_clients import AmqpScene
 from broker.queues.scenes import Scene
 from heliograph.amqp import Accepted, ProtocolError, Source
 from heliograph.amqp.messages.message import Message, Value, decode_message, encode_message
-from heliograph.broker.amqp.addresses import Kind, read_address
+from heliograph.broker.amqp.addresses import AddressKind, read_address
 from heliograph.broker.amqp.management_node import ManagementNode
 
 
@@ -31,8 +31,8 @@ def answers(queue):
 
 
 def test_its_address_is_known_with_and_without_the_prefix_of_queues():
-    assert read_address("$management").kind is Kind.MANAGEMENT
-    assert read_address("queue://$management", ["queue"]).kind is Kind.MANAGEMENT
+    assert read_address("$management").kind is AddressKind.MANAGEMENT
+    assert read_address("queue://$management", ["queue"]).kind is AddressKind.MANAGEMENT
 
 
 def test_each_request_of_a_run_is_answered_in_order():

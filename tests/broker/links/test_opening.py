@@ -10,7 +10,7 @@ from heliograph.mqtt.reasons import Reason
 SOLE = "sole-connection-for-container"
 
 
-class StrictGate:
+class StrictAuthenticator:
     """Knows one user, and answers when the test says so."""
 
     anonymous = False
@@ -56,51 +56,51 @@ def test_a_client_without_sasl_is_anonymous(scene):
 
 
 def test_anonymous_is_not_offered_where_a_name_is_wanted(scene):
-    client = scene.amqp(gate=StrictGate())
+    client = scene.amqp(authenticator=StrictAuthenticator())
     assert client.error.description == "the server offers PLAIN, not ANONYMOUS"
 
 
 def test_a_password_is_checked_and_the_client_waits_for_the_verdict(scene):
-    gate = StrictGate()
-    client = scene.amqp(gate=gate, credentials=Credentials("PLAIN", "ada", "secret"))
-    assert gate.asked == [("ada", b"secret")]
+    authenticator = StrictAuthenticator()
+    client = scene.amqp(authenticator=authenticator, credentials=Credentials("PLAIN", "ada", "secret"))
+    assert authenticator.asked == [("ada", b"secret")]
     assert not client.connection.opened
-    gate.verdict(Reason.SUCCESS, "", "ada")
+    authenticator.verdict(Reason.SUCCESS, "", "ada")
     scene.run()
     assert client.connection.opened
     assert client.connection.user == "ada"
 
 
 def test_a_wrong_password_is_the_end(scene):
-    gate = StrictGate()
-    client = scene.amqp(gate=gate, credentials=Credentials("PLAIN", "ada", "guess"))
-    gate.verdict(Reason.BAD_USER_NAME_OR_PASSWORD, "wrong user name or password", None)
+    authenticator = StrictAuthenticator()
+    client = scene.amqp(authenticator=authenticator, credentials=Credentials("PLAIN", "ada", "guess"))
+    authenticator.verdict(Reason.BAD_USER_NAME_OR_PASSWORD, "wrong user name or password", None)
     assert client.error.condition == "amqp:unauthorized-access"
     assert client.outlet.finished
     assert scene.broker.stats.refused == 1
 
 
 def test_a_name_that_nobody_has_proved_is_not_the_clients_user(scene):
-    gate = StrictGate()
-    client = scene.amqp(gate=gate, credentials=Credentials("PLAIN", "ada", "secret"))
-    gate.verdict(Reason.SUCCESS, "", None)
+    authenticator = StrictAuthenticator()
+    client = scene.amqp(authenticator=authenticator, credentials=Credentials("PLAIN", "ada", "secret"))
+    authenticator.verdict(Reason.SUCCESS, "", None)
     scene.run()
     assert client.connection.user is None
 
 
 def test_a_busy_server_says_that_the_client_may_try_again(scene):
-    gate = StrictGate()
-    client = scene.amqp(gate=gate, credentials=Credentials("PLAIN", "ada", "secret"))
-    gate.verdict(Reason.SERVER_BUSY, "too many logins at once", None)
+    authenticator = StrictAuthenticator()
+    client = scene.amqp(authenticator=authenticator, credentials=Credentials("PLAIN", "ada", "secret"))
+    authenticator.verdict(Reason.SERVER_BUSY, "too many logins at once", None)
     scene.run()
     assert client.error.description == "the server did not let us in (sys_temp): too many logins at once"
 
 
 def test_a_certificate_is_shown_by_external(scene):
-    gate = StrictGate(proven_user="lamp")
-    client = scene.amqp(gate=gate, credentials=Credentials("EXTERNAL"))
-    assert gate.asked == [("lamp", None)]
-    gate.verdict(Reason.SUCCESS, "", "lamp")
+    authenticator = StrictAuthenticator(proven_user="lamp")
+    client = scene.amqp(authenticator=authenticator, credentials=Credentials("EXTERNAL"))
+    assert authenticator.asked == [("lamp", None)]
+    authenticator.verdict(Reason.SUCCESS, "", "lamp")
     scene.run()
     assert client.connection.user == "lamp"
 

@@ -6,10 +6,11 @@ import shutil
 from heliograph.amqp.messages.message import Message, Value, decode_message, encode_message
 from heliograph.broker.broker import Broker
 from heliograph.broker.core.limits import Limits
+from heliograph.broker.core.names import random_name
 from heliograph.broker.core.queue_definition import QueueDefinition
-from heliograph.broker.core.random_names import random_name
-from heliograph.broker.queues.outcome import ACCEPTED
-from heliograph.broker.storage.store import Clock, Store
+from heliograph.broker.core.timers import Clock
+from heliograph.broker.queues.consumer import ACCEPTED
+from heliograph.broker.storage.store import Store
 from heliograph.log.log import LogOptions
 from heliograph.log.segment import read_segment, segment_files
 
@@ -82,10 +83,10 @@ class Scene:
             options = LogOptions(force=False, retry=0.01)
             self.log = self.directory / str(self.lives)
             self.store = Store(self.log, clock, lambda: None, options)
-        self.broker = Broker(Limits(), lambda: self.clock, random_name, store=self.store)
+        self.broker = Broker(
+            Limits(), lambda: self.clock, random_name, store=self.store, wall=lambda: self.clock + WALL
+        )
         self.queues = self.broker.queues
-        if self.store is None:
-            self.queues._wall = lambda: self.clock + WALL
 
     @property
     def now(self):

@@ -7,8 +7,8 @@ from broker.durable_clients import durable
 from broker.queues.scenes import Consumer
 from heliograph.amqp.messages.message import Data, Value, decode_message
 from heliograph.broker.core.queue_definition import QueueDefinition
-from heliograph.broker.queues.outcome import ACCEPTED
-from heliograph.broker.queues.selectors.tokens import SelectorError
+from heliograph.broker.errors import SelectorError
+from heliograph.broker.queues.consumer import ACCEPTED
 from heliograph.errors import Problem
 from heliograph.mqtt import PubAck, Publish, PubRec, PubRel, Reason, Will
 

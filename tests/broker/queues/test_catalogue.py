@@ -3,9 +3,15 @@
 import pytest
 
 from broker.queues.scenes import message
-from heliograph.broker.core.queue_definition import DEAD_LETTER_QUEUE, TEMPORARY_MODEL, Kind, Order, QueueDefinition
-from heliograph.broker.queues.outcome import ACCEPTED, RELEASED
-from heliograph.broker.queues.refusal import NoSuchQueue, Refused
+from heliograph.broker.core.queue_definition import (
+    DEAD_LETTER_QUEUE,
+    TEMPORARY_MODEL,
+    Order,
+    QueueDefinition,
+    QueueKind,
+)
+from heliograph.broker.errors import NoSuchQueue, Refused
+from heliograph.broker.queues.consumer import ACCEPTED, RELEASED
 from heliograph.errors import Problem
 
 
@@ -28,7 +34,7 @@ def test_a_name_is_taken_once(either):
 
 def test_an_alias_is_another_name_for_a_queue(either):
     queue = either.queue()
-    either.queues.define(QueueDefinition("A", Kind.ALIAS, target="Q"))
+    either.queues.define(QueueDefinition("A", QueueKind.ALIAS, target="Q"))
     assert either.queues.find("A") is queue
     either.queues.delete("Q")
     with pytest.raises(NoSuchQueue):
@@ -41,11 +47,11 @@ def test_a_model_is_no_queue(either):
 
 
 def test_queues_are_made_after_a_model_with_names_of_their_own(either):
-    either.queues.define(QueueDefinition("M", Kind.MODEL, max_depth=3, order=Order.FIFO))
+    either.queues.define(QueueDefinition("M", QueueKind.MODEL, max_depth=3, order=Order.FIFO))
     one, two = (either.queues.create_dynamic("M", "creator", "ANSWERS") for _ in range(2))
     assert one.name != two.name
     assert one.name.startswith("ANSWERS.")
-    assert (one.definition.max_depth, one.definition.order, one.definition.kind) == (3, Order.FIFO, Kind.LOCAL)
+    assert (one.definition.max_depth, one.definition.order, one.definition.kind) == (3, Order.FIFO, QueueKind.LOCAL)
 
 
 def test_temporary_queues_go_with_their_creator(either):

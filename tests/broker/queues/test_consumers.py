@@ -3,7 +3,7 @@
 import pytest
 
 from broker.queues.scenes import Consumer, message
-from heliograph.broker.queues.outcome import ACCEPTED, FAILED, RELEASED, UNDELIVERABLE_HERE
+from heliograph.broker.queues.consumer import ACCEPTED, FAILED, RELEASED, UNDELIVERABLE_HERE
 
 
 class Counting:

@@ -5,7 +5,8 @@ import pytest
 from broker.queues.scenes import message, persistent, text_of
 from heliograph.amqp.messages.message import decode_message
 from heliograph.broker.core.queue_definition import DEAD_LETTER_QUEUE, QueueDefinition
-from heliograph.broker.queues.outcome import FAILED, rejected
+from heliograph.broker.queues.consumer import FAILED, rejected
+from heliograph.broker.queues.dead_letters import redrive
 
 
 def fail(scene, queue, outcome=FAILED):
@@ -130,9 +131,9 @@ def test_a_client_s_own_queue_gets_no_dead_letters_of_others(either, make, name)
 # The way back
 
 
-def redrive(queue, **options):
+def redriven_in_one_go(scene, queue, **options):
     """Send dead letters back in one go; what became of them."""
-    steps = queue.redrive(**options)
+    steps = redrive(scene.queues, queue, **options)
     while True:
         try:
             next(steps)
@@ -146,7 +147,7 @@ def test_dead_letters_go_back_to_where_they_came_from(either, make):
     for queue, payload in zip((one, two), originals, strict=True):
         put(either, queue, payload)
         fail(either, queue, rejected())
-    redriven = redrive(either.queues.find(DEAD_LETTER_QUEUE))
+    redriven = redriven_in_one_go(either, either.queues.find(DEAD_LETTER_QUEUE))
     either.turn()
     assert (redriven.moved, redriven.left) == (2, {})
     assert [queue.peek().payload for queue in (one, two)] == originals
@@ -160,7 +161,7 @@ def test_a_redrive_has_a_limit_and_an_origin(either, make):
         fail(either, queue, rejected())
         fail(either, queue, rejected())
     dead = either.queues.find(DEAD_LETTER_QUEUE)
-    assert redrive(dead, most=1, origin="TWO").moved == 1
+    assert redriven_in_one_go(either, dead, most=1, origin="TWO").moved == 1
     either.turn()
     assert [either.queues.find(name).depth for name in ("ONE", "TWO")] == [0, 1]
     assert either.get(either.queues.find("TWO")) == ["a"]
@@ -175,7 +176,7 @@ def test_what_cannot_go_back_stays_and_is_reported(either, make):
     either.queues.delete("GONE")
     dead = either.queues.find(DEAD_LETTER_QUEUE)
     put(either, dead, make("put by hand"))
-    redriven = redrive(dead)
+    redriven = redriven_in_one_go(either, dead)
     either.turn()
     assert redriven.moved == 0
     assert redriven.left == {
@@ -193,7 +194,7 @@ def test_others_may_get_dead_letters_while_they_are_sent_back(either, make):
     either.turn()
     dead = either.queues.find(DEAD_LETTER_QUEUE)
     either.queues.memory.budget = 0  # payloads leave memory when nobody looks at them
-    steps, got = dead.redrive(), []
+    steps, got = redrive(either.queues, dead), []
     for turn, _ in enumerate(steps):
         if turn == 3 or (len(got) == 130 and queue.depth):
             got += either.get(dead, most=130)

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from heliograph.broker.core.queue_definition import Kind, Order, QueueDefinition
-from heliograph.broker.storage.queue_records import QueueFacts, queue_fact
+from heliograph.broker.core.queue_definition import Order, QueueDefinition, QueueKind
+from heliograph.broker.storage.queue_records import QueueRecords, queue_record
 from heliograph.broker.storage.record_kinds import QUEUE
 from heliograph.errors import Problem
 
@@ -51,12 +51,12 @@ def test_attributes_that_make_no_sense(attribute, value, expected):
 
 def test_an_alias_needs_a_target():
     with pytest.raises(Problem, match="target: expected the name of a queue, which an alias needs, found none"):
-        QueueDefinition("A", Kind.ALIAS)
+        QueueDefinition("A", QueueKind.ALIAS)
 
 
 def test_words_will_do_for_kind_and_order():
     definition = QueueDefinition("Q", kind="model", order="fifo")
-    assert (definition.kind, definition.order) == (Kind.MODEL, Order.FIFO)
+    assert (definition.kind, definition.order) == (QueueKind.MODEL, Order.FIFO)
 
 
 def test_changes_are_checked_too():
@@ -69,14 +69,14 @@ def test_changes_are_checked_too():
 
 
 def test_the_log_has_times_in_milliseconds():
-    fact = json.loads(queue_fact(QueueDefinition("Q", max_ttl=1.5), 0, [])[1])
+    fact = json.loads(queue_record(QueueDefinition("Q", max_ttl=1.5), 0, [])[1])
     assert fact["definition"]["max_ttl"] == 1500
     assert read_back(fact) == QueueDefinition("Q", max_ttl=1.5)
 
 
 @pytest.mark.parametrize("found", ["x", -(10**400), 10**400, 1.5, True, None])
 def test_a_time_in_the_log_that_is_none_is_a_problem(found):
-    fact = json.loads(queue_fact(QueueDefinition("Q"), 0, [])[1])
+    fact = json.loads(queue_record(QueueDefinition("Q"), 0, [])[1])
     fact["definition"]["max_ttl"] = found
     with pytest.raises(Problem, match="max_ttl: expected milliseconds"):
         read_back(fact)
@@ -87,6 +87,6 @@ def test_a_time_is_as_exact_as_it_is_stored():
 
 
 def read_back(fact):
-    facts = QueueFacts()
+    facts = QueueRecords()
     facts.take(SimpleNamespace(kind=QUEUE, body=json.dumps(fact)))
     return facts.definition("Q")[0]

@@ -26,7 +26,7 @@ def test_whatever_is_taken_and_given_back_the_order_is_kept(steps, random):
         lane, there, away, number = Lane(4), [], [], 0
         for step, amount in steps:
             if step == "append":
-                new = [Entry(None, b"", 0, 4, 0, 0, number + at, -1) for at in range(amount)]
+                new = [Entry(b"", 0, 4, 0, 0, number + at, -1) for at in range(amount)]
                 number += amount
                 lane.append(new)
                 there += new
@@ -60,10 +60,10 @@ def test_whatever_is_taken_and_given_back_the_order_is_kept(steps, random):
 
 def test_a_message_that_is_left_behind_does_not_keep_the_places_of_all_that_pass_it():
     lane = Lane(4)
-    orphan = Entry(None, b"", 0, 4, 0, 0, 0, -1)
+    orphan = Entry(b"", 0, 4, 0, 0, 0, -1)
     lane.append([orphan])
     for _ in range(10_000):
-        entry = Entry(None, b"", 0, 4, 0, 0, 0, -1)
+        entry = Entry(b"", 0, 4, 0, 0, 0, -1)
         lane.append([entry])
         lane.remove([entry])
     assert len(lane._slots) < 2_000

@@ -6,7 +6,7 @@ import pytest
 
 from broker.queues.scenes import Consumer, message, persistent
 from heliograph.amqp.errors import ProtocolError
-from heliograph.broker.queues.outcome import ACCEPTED
+from heliograph.broker.queues.consumer import ACCEPTED
 
 
 def refusals(put):

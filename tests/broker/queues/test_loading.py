@@ -8,7 +8,7 @@ from broker.queues.scenes import Consumer, texts
 from broker.queues.test_restarts import fail
 from heliograph.broker.core.slices import SLICE
 from heliograph.broker.queues import loading
-from heliograph.broker.queues.outcome import ACCEPTED
+from heliograph.broker.queues.consumer import ACCEPTED
 
 MANY = 3000
 
@@ -78,7 +78,7 @@ def test_what_is_put_meanwhile_comes_last_in_order(durable, deep):
     assert consumer.texts == expected("first", "second", "third")
     deep.settle(consumer.entries, ACCEPTED)
     assert durable.get(durable.queues.find("OTHER")) == ["x"]
-    assert (deep.depth, deep.shelf.pending, durable.queues.memory.held) == (0, 0, 0)
+    assert (deep.depth, deep.storage.pending, durable.queues.memory.held) == (0, 0, 0)
 
 
 def test_a_message_that_is_not_persistent_waits_behind_those_in_the_log(durable, deep):
@@ -114,7 +114,7 @@ def test_a_queue_that_is_deleted_meanwhile(durable, deep):
     other = durable.consumer(durable.queues.find("OTHER"))
     while not deep.lanes:
         durable.broker.slices.run()
-    assert not deep.shelf.loaded
+    assert not deep.storage.loaded
     durable.queues.delete("Q")
     durable.finish()
     assert other.texts == ["x"]

@@ -29,7 +29,7 @@ def scene(scene):
         looks[0] += 1
         return real() + looks[0] * SLICE / 3
 
-    scene.broker.now = now
+    scene.broker.services.now = now
     return scene
 
 

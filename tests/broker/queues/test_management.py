@@ -11,8 +11,9 @@ from heliograph.amqp.messages.message import Data, Message, Value, decode_messag
 from heliograph.broker.administration.management import carry_out
 from heliograph.broker.broker import Broker
 from heliograph.broker.core.queue_definition import DEAD_LETTER_QUEUE, QueueDefinition
-from heliograph.broker.queues.outcome import rejected
-from heliograph.broker.queues.refusal import NOT_FOUND, Refused
+from heliograph.broker.errors import Refused
+from heliograph.broker.queues.consumer import rejected
+from heliograph.broker.queues.refusal import NOT_FOUND
 
 
 def handle(broker: Broker, request: Message) -> Message:

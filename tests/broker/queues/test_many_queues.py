@@ -5,7 +5,7 @@ import pytest
 from broker.queues.scenes import Consumer, Scene, message, persistent
 from heliograph.broker.core.queue_definition import QueueDefinition
 from heliograph.broker.core.slices import SLICE
-from heliograph.broker.queues import queues as queues_module
+from heliograph.broker.queues import queue_turns
 
 
 def some_queues(scene, number=3, **attributes):
@@ -37,7 +37,7 @@ def test_each_queue_gets_its_own_entries_of_the_same_messages(scene):
     assert [len(answer.refused) for answer in answers] == [0, 0, 0]
     for queue, consumer in zip(queues, consumers, strict=True):
         assert sorted(consumer.texts) == ["a", "b", "c"]
-        assert {entry.queue for entry in consumer.entries} == {queue}
+        assert queue.in_flight == len(consumer.entries) == 3
         assert sorted(bool(entry.expires) for entry in consumer.entries) == [False, False, True]
         assert sorted(entry.priority for entry in consumer.entries) == [4, 4, 9]
     assert len({id(entry) for consumer in consumers for entry in consumer.entries}) == 9
@@ -75,7 +75,7 @@ def test_memory_is_charged_as_if_each_had_been_put_alone(scene):
 
 
 def test_messages_are_handed_out_in_several_turns_if_that_takes_long(scene, monkeypatch):
-    monkeypatch.setattr(queues_module, "_HANDED_OUT_AT_ONCE", 5)
+    monkeypatch.setattr(queue_turns, "_HANDED_OUT_AT_ONCE", 5)
     queues = some_queues(scene, 20)
     consumers = consumers_of(queues)
     scene.turn()

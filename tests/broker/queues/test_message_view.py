@@ -24,7 +24,7 @@ from heliograph.amqp.codec.values import (
 )
 from heliograph.amqp.messages.message import Data, Message, Value, encode_message
 from heliograph.broker.queues.message_view import MessageView
-from heliograph.broker.queues.selectors.selector import Selector
+from heliograph.broker.queues.selectors.compiling import Selector
 
 WHOLE = Message(
     body=Data(b"hello"),

@@ -10,7 +10,7 @@ from heliograph.amqp.messages.message import Data, Message, Value, encode_messag
 from heliograph.broker.amqp import topics as publishing
 from heliograph.broker.amqp.topics import publish_amqp
 from heliograph.broker.core.queue_definition import QueueDefinition
-from heliograph.broker.queues.outcome import ACCEPTED
+from heliograph.broker.queues.consumer import ACCEPTED
 from heliograph.broker.queues.refusal import FULL, NOT_ALLOWED
 from heliograph.mqtt import Publish
 

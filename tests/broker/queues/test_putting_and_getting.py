@@ -2,8 +2,8 @@
 
 from broker.queues.scenes import message, persistent, texts
 from heliograph.amqp.messages.message import decode_message
+from heliograph.broker.queues.consumer import ACCEPTED, FAILED, RELEASED
 from heliograph.broker.queues.entry import NOT_PERSISTENT
-from heliograph.broker.queues.outcome import ACCEPTED, FAILED, RELEASED
 
 
 def test_messages_are_got_in_the_order_they_were_put(either):

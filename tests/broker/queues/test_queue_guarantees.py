@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
 from broker.queues.scenes import Consumer, Scene, message, text_of
 from heliograph.broker.core.queue_definition import DEAD_LETTER_QUEUE, Order
-from heliograph.broker.queues.outcome import ACCEPTED, FAILED, RELEASED, rejected
+from heliograph.broker.queues.consumer import ACCEPTED, FAILED, RELEASED, rejected
 
 QUEUES = {
     "FIFO": {"order": Order.FIFO},
@@ -354,8 +354,9 @@ class QueueGuarantees(RuleBasedStateMachine):
 
     def _empty(self):
         """Get everything; then nothing is left anywhere."""
-        for entry in self.taken.values():
-            entry.queue.settle([entry], ACCEPTED)
+        by_text = {known.text: known for known in self.messages}
+        for text, entry in self.taken.items():
+            self.scene.queues.find(by_text[text].queue).settle([entry], ACCEPTED)
         for known in [known for known in self.messages if known.state == "taken"]:
             self._goes(known)
         for work in self.works:

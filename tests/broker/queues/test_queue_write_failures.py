@@ -5,7 +5,7 @@ import pytest
 from broker.queues.scenes import Consumer, message, persistent, texts
 from heliograph.broker.core.outlet import Outlet
 from heliograph.broker.core.queue_definition import DEAD_LETTER_QUEUE
-from heliograph.broker.queues.outcome import ACCEPTED, rejected
+from heliograph.broker.queues.consumer import ACCEPTED, rejected
 from heliograph.log import message_log as ledger
 
 
@@ -56,7 +56,7 @@ def test_what_was_written_before_the_failure_is_not_written_again(scene):
     large = [persistent(f"{n}" + "x" * 200_000) for n in range(3)]
     put_as(scene, Outlet(), queue, *large, persistent("bad"))
     scene.turn()
-    assert (queue.depth, queue.shelf.pending) == (3, 3)
+    assert (queue.depth, queue.storage.pending) == (3, 3)
 
 
 def test_a_message_for_several_queues_is_left_out_of_all(scene):

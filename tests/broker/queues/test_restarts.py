@@ -4,11 +4,11 @@ import pytest
 
 from broker.queues.scenes import Consumer, persistent, text_of
 from heliograph.amqp.messages.message import decode_message
-from heliograph.broker.core.queue_definition import DEAD_LETTER_QUEUE, Kind, QueueDefinition
+from heliograph.broker.core.queue_definition import DEAD_LETTER_QUEUE, QueueDefinition, QueueKind
+from heliograph.broker.errors import NoSuchQueue
 from heliograph.broker.queues import loading
-from heliograph.broker.queues.outcome import ACCEPTED, FAILED
-from heliograph.broker.queues.queue_storage import Shelf
-from heliograph.broker.queues.refusal import NoSuchQueue
+from heliograph.broker.queues.consumer import ACCEPTED, FAILED
+from heliograph.broker.queues.queue_storage import QueueStorage
 from heliograph.errors import Problem
 
 
@@ -48,8 +48,8 @@ def test_messages_that_are_not_persistent_are_gone(durable, again):
 
 def test_definitions_are_there_again(durable, again):
     durable.queue(max_depth=17, description="orders")
-    durable.queues.define(QueueDefinition("A", Kind.ALIAS, target="Q"))
-    durable.queues.define(QueueDefinition("M", Kind.MODEL, max_depth=3))
+    durable.queues.define(QueueDefinition("A", QueueKind.ALIAS, target="Q"))
+    durable.queues.define(QueueDefinition("M", QueueKind.MODEL, max_depth=3))
     durable.queues.alter("Q", put_enabled=False)
     before = durable.queues.definitions()
     again()
@@ -67,8 +67,8 @@ def test_deleted_queues_stay_deleted(durable, again):
 
 
 def test_permanent_dynamic_queues_stay_and_temporary_ones_go(durable, again):
-    durable.queues.define(QueueDefinition("M", Kind.MODEL))
-    durable.queues.define(QueueDefinition("T", Kind.MODEL, temporary=True))
+    durable.queues.define(QueueDefinition("M", QueueKind.MODEL))
+    durable.queues.define(QueueDefinition("T", QueueKind.MODEL, temporary=True))
     creator = object()
     permanent = durable.queues.create_dynamic("M", creator).name
     temporary = durable.queues.create_dynamic("T", creator).name
@@ -185,7 +185,7 @@ def test_messages_that_cannot_be_read_wait_until_somebody_has_seen_to_it(durable
     consumer = Consumer()
     queue.add_consumer(consumer)
     with monkeypatch.context() as broken:
-        broken.setattr(Shelf, "fetch", fail)
+        broken.setattr(QueueStorage, "fetch", fail)
         durable.turn()
         assert consumer.texts == []
         assert told == [("queue Q", "damage")]

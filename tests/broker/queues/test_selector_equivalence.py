@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from broker.queues.slow_selectors import evaluate, is_like, render
 from heliograph.broker.queues.message_view import MessageView
 from heliograph.broker.queues.selectors import expressions as e
+from heliograph.broker.queues.selectors.compiling import Selector
 from heliograph.broker.queues.selectors.parsing import parse
-from heliograph.broker.queues.selectors.selector import Selector
 from heliograph.common.like_pattern import like_matcher
 
 NAMES = ["a", "b", "colour", "with-hyphen", 'q"uote', "JMS_other"]

@@ -5,10 +5,10 @@ import time
 
 import pytest
 
+from heliograph.broker.errors import SelectorError
 from heliograph.broker.queues.message_view import MessageView
-from heliograph.broker.queues.selectors import selector as selector_module
-from heliograph.broker.queues.selectors.selector import Selector, selector_for
-from heliograph.broker.queues.selectors.tokens import SelectorError
+from heliograph.broker.queues.selectors import compiling
+from heliograph.broker.queues.selectors.compiling import Selector, selector_for
 
 
 def matches(text, **properties):
@@ -267,9 +267,9 @@ class TestKeeping:
         assert selector_for("a = 1") is selector_for("a = 1")
 
     def test_what_is_kept_has_a_limit(self):
-        for number in range(selector_module._KNOWN_MOST + 10):
+        for number in range(compiling._KNOWN_MOST + 10):
             selector_for(f"a = {number}")
-        assert len(selector_module._known) <= selector_module._KNOWN_MOST
+        assert len(compiling._known) <= compiling._KNOWN_MOST
 
     def test_long_ones_are_not_kept(self):
         text = " OR ".join(["a = 1"] * 200)

@@ -6,7 +6,7 @@ from broker.queues.scenes import message, persistent, text_of
 from heliograph.amqp import ProtocolError
 from heliograph.amqp.codec.values import ULong
 from heliograph.amqp.messages.message_peek import peek
-from heliograph.broker.queues.outcome import RELEASED
+from heliograph.broker.queues.consumer import RELEASED
 
 
 def test_nobody_gets_what_has_expired(either):

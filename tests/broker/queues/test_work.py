@@ -8,7 +8,7 @@ from broker.queues.scenes import Consumer, message, persistent, text_of, texts
 from heliograph.broker.core.queue_definition import DEAD_LETTER_QUEUE
 from heliograph.broker.core.span import message as span
 from heliograph.broker.queues import unit_of_work as units
-from heliograph.broker.queues.outcome import ACCEPTED, RELEASED, rejected
+from heliograph.broker.queues.consumer import ACCEPTED, RELEASED, rejected
 
 
 @pytest.fixture(params=[message, persistent])

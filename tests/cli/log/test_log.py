@@ -8,15 +8,15 @@ import pytest
 
 from broker.queues.scenes import Scene
 from configurations import PLAIN
-from heliograph.broker.queues.outcome import FAILED
-from heliograph.broker.storage import record_kinds as facts
+from heliograph.broker.queues.consumer import FAILED
+from heliograph.broker.storage import record_kinds
 from heliograph.cli.main import main
 from heliograph.log import log_kinds
 from heliograph.log.queue_messages import QueueMessages
 from heliograph.log.segment import segment_files
 from heliograph.log.streams.stream_reader import StreamReader
 from heliograph.mqtt import Publish
-from log.recording_logs import Account
+from log.recording_logs import RecordingLog
 from log.test_mixed_messages import mixed
 from log.watched_log import WatchedLog
 from plain_client import PlainClient
@@ -59,13 +59,13 @@ def test_check_counts_what_is_whole(directory: Path, capsys) -> None:
 
 @pytest.fixture
 def grouped(tmp_path: Path) -> Path:
-    account = Account(tmp_path / "grouped")
-    cursor = account.ledger.new_cursor()
+    account = RecordingLog(tmp_path / "grouped")
+    cursor = account.message_log.new_cursor()
     account.store([cursor], [b"alone"])
-    with account.ledger.group():
+    with account.message_log.group():
         messages = QueueMessages.of([b"text", b"\xff\xfe"], [4, 9], [0, 1], [0, 5000], [7000, 0])
-        account.ledger.store(messages, [cursor], [0])
-        account.ledger.acknowledge(cursor, 0, 1)
+        account.message_log.store(messages, [cursor], [0])
+        account.message_log.acknowledge(cursor, 0, 1)
     account.close()
     return account.directory
 
@@ -89,10 +89,10 @@ def test_dump_shows_groups_and_messages_of_queues(grouped: Path, capsys) -> None
 
 
 def test_dump_shows_the_topic_of_each_message_if_they_differ(tmp_path: Path, capsys) -> None:
-    account = Account(tmp_path / "mixed")
-    cursors = [account.ledger.new_cursor(), account.ledger.new_cursor()]
+    account = RecordingLog(tmp_path / "mixed")
+    cursors = [account.message_log.new_cursor(), account.message_log.new_cursor()]
     rows = [(b"a/1", b"text", b"\1\1", 5, 7), ("ü".encode(), b"\xff", b"", 6, 0)]
-    account.ledger.store(mixed(rows, 2, True), cursors, [9, 0])
+    account.message_log.store(mixed(rows, 2, True), cursors, [9, 0])
     account.store_mixed(cursors[:1], [b"one", b"more"])
     account.close()
     assert main(["log", "dump", str(account.directory)]) == 0
@@ -139,7 +139,7 @@ def test_dump_prints_records_as_json(directory: Path, capsys) -> None:
 
 def test_dump_shows_records_that_make_no_sense_as_they_are(tmp_path: Path, capsys) -> None:
     log = WatchedLog(tmp_path / "log")
-    for kind, body in ((facts.MOVES, b"x"), (facts.SESSION, b"[" * 100_000), (log_kinds.CURSOR, b"xx")):
+    for kind, body in ((record_kinds.MOVES, b"x"), (record_kinds.SESSION, b"[" * 100_000), (log_kinds.CURSOR, b"xx")):
         log.append(kind, body, when=2**62)
     log.close()
     assert main(["log", "dump", str(log.directory)]) == 0

@@ -6,7 +6,7 @@ from pathlib import Path
 from faults.queues.history import Key, Records
 from faults.queues.world import BACKED_OUT, read
 from heliograph.amqp.messages.message import Value, decode_message
-from heliograph.broker.storage import record_kinds as facts
+from heliograph.broker.storage import record_kinds
 from heliograph.log import log_kinds
 from heliograph.log.group import records_in
 from heliograph.log.log_kinds import ACK
@@ -48,7 +48,7 @@ class _Reading:
             for cursor, lo, count in ACK.iter_unpack(record.body):
                 for offset in range(lo, lo + count):
                     self._done.setdefault((cursor, offset), position)
-        elif record.kind == facts.QUEUE:
+        elif record.kind == record_kinds.QUEUE:
             fact = json.loads(record.body)
             # What was backed out is still a message of the place that it came to first; see `Get.backed_out`.
             self._places[fact["cursor"]] = fact["queue"].rpartition("/")[2].removesuffix(BACKED_OUT)

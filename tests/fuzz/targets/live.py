@@ -75,8 +75,8 @@ _PATHS = (
 )
 _HEADERS = (
     *(
-        "Host: 127.0.0.1",
-        "Host: evil.example",
+        "AmqpHost: 127.0.0.1",
+        "AmqpHost: evil.example",
         "Content-Length: 5",
         "Content-Length: -1",
         "Content-Length: 99999999999",
@@ -144,7 +144,7 @@ class Live(Target):
         return _connection(to, ends, data[: 256 << 10])
 
     def _odd_websocket(self, data: bytes, protocol: str, chance: random.Random) -> bytes:
-        opening = request(0, path=f"/{protocol}", protocol=protocol, Host="127.0.0.1")
+        opening = request(0, path=f"/{protocol}", protocol=protocol, AmqpHost="127.0.0.1")
         if chance.random() < 0.2:
             opening = mutated(opening, chance, (), self.words)
         kinds = (BINARY,) * 12 + (TEXT, CLOSE, PING, PONG, 0, 3)
@@ -234,7 +234,7 @@ def _http(method: str, path: str, headers: Sequence[str], body: bytes) -> bytes:
 
 
 def _in_websocket(data: bytes, protocol: str) -> bytes:
-    return request(0, path=f"/{protocol}", protocol=protocol, Host="127.0.0.1") + frame(data)
+    return request(0, path=f"/{protocol}", protocol=protocol, AmqpHost="127.0.0.1") + frame(data)
 
 
 def _play(connections: Sequence[tuple[int, int, bytes]], ports: Sequence[int]) -> None:

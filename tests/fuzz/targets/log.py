@@ -16,7 +16,8 @@ from fuzz.target import Target, scratch
 from heliograph.amqp import Modified
 from heliograph.broker.broker import Broker
 from heliograph.broker.core.limits import Limits
-from heliograph.broker.storage.store import Clock, Store
+from heliograph.broker.core.timers import Clock
+from heliograph.broker.storage.store import Store
 from heliograph.broker.storage.streams import StreamOptions
 from heliograph.cli.main import main
 from heliograph.errors import Problem

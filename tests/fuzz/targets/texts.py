@@ -9,7 +9,7 @@ from pathlib import Path
 from broker.links.amqp_clients import text
 from fuzz.target import Target
 from heliograph.broker.queues.message_view import MessageView
-from heliograph.broker.queues.selectors.selector import Selector
+from heliograph.broker.queues.selectors.compiling import Selector
 from heliograph.errors import Problem
 from heliograph.flow.formats.model import Models
 from heliograph.flow.language.esql.checking.program_checking import check_program

@@ -104,7 +104,7 @@ def _body_of(run: Run | Mix, offset: int) -> tuple[bytes, bytes]:
         version5=False,
         retain=run.retain,
         verbatim=True,
-        from_store=False,
+        is_retained=False,
         properties=run.properties,
         publisher=0,
         expires=run.expires,

@@ -22,7 +22,7 @@ from heliograph.log.streams.stream_parts import BodyPiece, FilePart
 from heliograph.log.streams.stream_reader import StreamReader
 from heliograph.log.streams.stream_span import StreamMessage
 from heliograph.server.http.stream_pages import StreamPages
-from log.recording_logs import Account, unforced
+from log.recording_logs import RecordingLog, unforced
 
 PARTITIONS = 2
 NAME = "s"
@@ -79,9 +79,9 @@ class Log:
     """A log with a stream, and what is stored in it."""
 
     def __init__(self, directory: Path) -> None:
-        self.account = Account(directory, segment_size=3000)
-        self.cursors = [self.account.ledger.new_cursor() for _ in range(PARTITIONS)]
-        self.other = self.account.ledger.new_cursor()
+        self.account = RecordingLog(directory, segment_size=3000)
+        self.cursors = [self.account.message_log.new_cursor() for _ in range(PARTITIONS)]
+        self.other = self.account.message_log.new_cursor()
         about = {"name": NAME, "filter": "#", "partitions": PARTITIONS, "retention_bytes": 0, "retention_age": 0}
         write_description(directory, NAME, about)
         self.writers = [PartitionIndexWriter(directory, NAME, p, cursor) for p, cursor in enumerate(self.cursors)]
@@ -101,7 +101,7 @@ class Log:
 
     def finish(self) -> None:
         """Everything can be read."""
-        self.account.ledger.wait()
+        self.account.message_log.wait()
         for writer in self.writers:
             writer.take()
             writer.write()
@@ -151,7 +151,7 @@ def test_all_tell_the_same(
             if len(step) == 1:
                 log.store(*step[0])
                 continue
-            with log.account.ledger.group():
+            with log.account.message_log.group():
                 for one in step:
                     log.store(*one)
         log.finish()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from heliograph.broker.queues.refusal import Refused
+from heliograph.broker.errors import Refused
 from heliograph.server.config.loading import Config
 from heliograph.server.config.schema import PipelineConfig, StorageConfig
 from heliograph.server.processes import supervision

@@ -88,8 +88,8 @@ class SysTopics:
             "store/messages/count": broker.retained.count + waiting,
             "store/messages/bytes": broker.retained.bytes,
             **queues,
-            "subscriptions/count": broker.subscription_count,
-            "shared_subscriptions/count": len(broker.groups),
+            "subscriptions/count": broker.subscriptions.count,
+            "shared_subscriptions/count": len(broker.subscriptions.groups),
         }
         for name, value in figures.items():
             yield name, str(value)

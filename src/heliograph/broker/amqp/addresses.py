@@ -4,7 +4,7 @@ from collections.abc import Collection
 from enum import Enum, auto
 from typing import NamedTuple
 
-from heliograph.errors import Problem
+from heliograph.broker.errors import InvalidLink
 from heliograph.mapping import QUEUE_PREFIX, TOPIC_PREFIX
 
 MANAGEMENT = "$management"
@@ -15,7 +15,7 @@ QUEUE_CAPABILITIES = frozenset({"queue", "temporary-queue"})
 TOPIC_CAPABILITIES = frozenset({"topic", "temporary-topic"})
 
 
-class Kind(Enum):
+class AddressKind(Enum):
     """What is at an address."""
 
     QUEUE = auto()
@@ -28,25 +28,25 @@ class Kind(Enum):
 class Address(NamedTuple):
     """Where messages go or come from."""
 
-    kind: Kind
+    kind: AddressKind
     name: str
 
 
 def read_address(address: object, capabilities: Collection[str] = ()) -> Address:
     """What an address stands for: capabilities decide, then the prefix. A Problem if it is no string."""
     if not isinstance(address, str):
-        raise Problem(f"expected a string as address, found {type(address).__name__}")
+        raise InvalidLink(f"expected a string as address, found {type(address).__name__}")
     if address.removeprefix(QUEUE_PREFIX) == MANAGEMENT:  # JMS clients know of nothing but queues and topics
-        return Address(Kind.MANAGEMENT, MANAGEMENT)
-    kind = Kind.EITHER
+        return Address(AddressKind.MANAGEMENT, MANAGEMENT)
+    kind = AddressKind.EITHER
     if address.startswith(QUEUE_PREFIX):
-        kind, address = Kind.QUEUE, address.removeprefix(QUEUE_PREFIX)
+        kind, address = AddressKind.QUEUE, address.removeprefix(QUEUE_PREFIX)
     elif address.startswith(TOPIC_PREFIX):
-        kind, address = Kind.TOPIC, address.removeprefix(TOPIC_PREFIX)
+        kind, address = AddressKind.TOPIC, address.removeprefix(TOPIC_PREFIX)
     if not QUEUE_CAPABILITIES.isdisjoint(capabilities):
-        kind = Kind.QUEUE
+        kind = AddressKind.QUEUE
     elif not TOPIC_CAPABILITIES.isdisjoint(capabilities):
-        kind = Kind.TOPIC
-    if kind is Kind.EITHER and address.startswith(TEMPORARY_TOPICS):
-        kind = Kind.TOPIC
+        kind = AddressKind.TOPIC
+    if kind is AddressKind.EITHER and address.startswith(TEMPORARY_TOPICS):
+        kind = AddressKind.TOPIC
     return Address(kind, address)

@@ -1,7 +1,6 @@
 """Attach: what a link that a client begins is to lead to, and the answer."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from heliograph.amqp import (
     Coordinator,
@@ -16,30 +15,26 @@ from heliograph.amqp import (
     conditions,
 )
 from heliograph.broker.amqp import subscribing
-from heliograph.broker.amqp.addresses import TOPIC_CAPABILITIES, Address, Kind, read_address
-from heliograph.broker.amqp.consuming import consume, offered
+from heliograph.broker.amqp.addresses import TOPIC_CAPABILITIES, Address, AddressKind, read_address
+from heliograph.broker.amqp.coordination import Coordination
 from heliograph.broker.amqp.dynamic_nodes import is_model, new_queue_after, new_temporary_queue, new_temporary_topic
 from heliograph.broker.amqp.filters import read_filters
 from heliograph.broker.amqp.incoming import Incoming
-from heliograph.broker.amqp.outgoing import Outgoing
-from heliograph.broker.amqp.publishing import Topic
-from heliograph.broker.amqp.putting import Place
+from heliograph.broker.amqp.outgoing import Outgoing, consume, offered
+from heliograph.broker.amqp.peer import AmqpPeer
 from heliograph.broker.amqp.states import error_of
-from heliograph.broker.amqp.targets import Relay, find_place, find_queue
-from heliograph.broker.amqp.transactions import Coordination
+from heliograph.broker.amqp.targets import PutTarget, Relay, find_queue, find_target
+from heliograph.broker.amqp.topics import Topic
 from heliograph.broker.core.queue_definition import LONGEST_MESSAGE
+from heliograph.broker.errors import Refused
 from heliograph.broker.queues.queue import Queue
-from heliograph.broker.queues.refusal import Refused
 from heliograph.errors import Problem
-
-if TYPE_CHECKING:
-    from heliograph.broker.amqp.connection import AmqpConnection
 
 _TRANSACTIONS = ("amqp:local-transactions", "amqp:multi-txns-per-ssn", "amqp:multi-ssns-per-txn")
 OUTCOMES = ("amqp:accepted:list", "amqp:rejected:list", "amqp:released:list", "amqp:modified:list")
 
 
-def attach(connection: "AmqpConnection", link: Link) -> None:
+def attach(connection: AmqpPeer, link: Link) -> None:
     """Answer a link that the client has begun."""
     try:
         if isinstance(link, Receiver):
@@ -55,7 +50,7 @@ def attach(connection: "AmqpConnection", link: Link) -> None:
 # The client sends
 
 
-def _attach_incoming(connection: "AmqpConnection", link: Receiver) -> None:
+def _attach_incoming(connection: AmqpPeer, link: Receiver) -> None:
     target = link.target
     if isinstance(target, Coordinator):
         link.accept(target=Coordinator(capabilities=_TRANSACTIONS), rcv_settle_mode=ReceiverSettleMode.FIRST)
@@ -74,7 +69,7 @@ def _attach_incoming(connection: "AmqpConnection", link: Receiver) -> None:
     connection.connect(link, Incoming(connection, link, place))
 
 
-def _target(connection: "AmqpConnection", link: Receiver, target: Target) -> tuple[Place, Target]:
+def _target(connection: AmqpPeer, link: Receiver, target: Target) -> tuple[PutTarget, Target]:
     if target.dynamic:
         if not TOPIC_CAPABILITIES.isdisjoint(target.capabilities):
             name = new_temporary_topic(connection.broker)
@@ -84,16 +79,16 @@ def _target(connection: "AmqpConnection", link: Receiver, target: Target) -> tup
     if not target.address:
         return Relay(connection), target
     address = read_address(target.address, target.capabilities)
-    if address.kind is not Kind.TOPIC and is_model(connection, address.name):
+    if address.kind is not AddressKind.TOPIC and is_model(connection, address.name):
         queue = new_queue_after(connection, address.name, link)
         return queue, replace(target, address=queue.definition.name)
-    return find_place(connection, address), target
+    return find_target(connection, address), target
 
 
 # The client receives
 
 
-def _attach_outgoing(connection: "AmqpConnection", link: Sender) -> None:
+def _attach_outgoing(connection: AmqpPeer, link: Sender) -> None:
     source = link.source
     if source is None:
         subscribing.attach_to_forget(connection, link)
@@ -106,13 +101,13 @@ def _attach_outgoing(connection: "AmqpConnection", link: Sender) -> None:
     address = read_address(source.address, source.capabilities)
     filters = read_filters(source.filter)
     source = replace(source, filter=filters.understood, outcomes=source.outcomes or OUTCOMES)
-    if address.kind is Kind.MANAGEMENT:
+    if address.kind is AddressKind.MANAGEMENT:
         raise Refused(conditions.NOT_ALLOWED, "answers of the management node go to where requests say")
-    if address.kind is Kind.TOPIC:
+    if address.kind is AddressKind.TOPIC:
         subscribing.subscribe(connection, link, address.name, source, filters)
         return
     if is_model(connection, address.name):
-        address = Address(Kind.QUEUE, new_queue_after(connection, address.name, link).definition.name)
+        address = Address(AddressKind.QUEUE, new_queue_after(connection, address.name, link).definition.name)
         source = replace(source, address=address.name)
     browse = source.distribution_mode == DistributionMode.COPY
     awaited = None if browse else filters.awaited
@@ -127,7 +122,7 @@ def _attach_outgoing(connection: "AmqpConnection", link: Sender) -> None:
     consume(connection, link, outgoing, source)
 
 
-def _dynamic_source(connection: "AmqpConnection", link: Sender, source: Source) -> Source:
+def _dynamic_source(connection: AmqpPeer, link: Sender, source: Source) -> Source:
     if not TOPIC_CAPABILITIES.isdisjoint(source.capabilities):
         return replace(source, address=new_temporary_topic(connection.broker))
     return replace(source, address=new_temporary_queue(connection, link).definition.name)

@@ -8,7 +8,6 @@ from collections import deque
 from collections.abc import Callable
 from functools import partial
 from math import isinf
-from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from heliograph.amqp import (
@@ -33,87 +32,52 @@ from heliograph.amqp import (
 )
 from heliograph.amqp import Connection as Engine
 from heliograph.broker.amqp.attaching import attach
-from heliograph.broker.amqp.departure import Departure
-from heliograph.broker.amqp.opening import ESTABLISHMENT_FAILED, cost_of, error_in_open
+from heliograph.broker.amqp.host import ESTABLISHMENT_FAILED, AmqpHost, cost_of, error_in_open
 from heliograph.broker.amqp.outgoing import Outgoing
-from heliograph.broker.amqp.transactions import Transactions
-from heliograph.broker.core.authentication import Gate
+from heliograph.broker.amqp.peer import BYTES_AT_ONCE, AmqpPeer
+from heliograph.broker.amqp.states import Departure
+from heliograph.broker.core.interfaces import Authenticator
 from heliograph.broker.core.memory import Hold
 from heliograph.broker.core.outlet import Outlet
-from heliograph.broker.core.portions import Portions
-from heliograph.broker.core.slices import SLICE, Steps
+from heliograph.broker.core.slices import SLICE, Portions, Steps
 from heliograph.broker.core.timers import Timer
-from heliograph.broker.queues.queue import Queue
 from heliograph.broker.queues.refusal import Put, PutSteps
 from heliograph.mqtt import Reason
-
-if TYPE_CHECKING:
-    from heliograph.broker.amqp.host import Host
 
 _SMALL = 16 << 10
 """Bytes that are taken from a client in any case before it is seen how long others have waited."""
 
-# As much may be waiting to be written before it has to be seen whether the client reads it.
-_ROOM = 1 << 20
 # What has come of a message or frame is charged from so many bytes on; less is part of what a connection takes.
 _WORTH_CHARGING = 4096
-_Answers = list[tuple[Link, int, int, Any]]
 
 
-class AmqpConnection:
+class AmqpConnection(AmqpPeer):
     """The server's end of the conversation with one AMQP client."""
 
     __slots__ = (
-        "_answers",
         "_hold",
         "_holds",
         "_last",
         "_parts",
         "_portions",
-        "_stalled",
-        "_talking",
         "_timer",
         "_unhandled",
         "_waits",
-        "account",
-        "broker",
-        "container_id",
-        "ended",
-        "engine",
-        "gate",
+        "authenticator",
         "heard",
-        "host",
-        "links",
         "opened",
-        "outlet",
-        "room",
-        "transactions",
         "user",
     )
 
-    def __init__(self, host: "Host", outlet: Outlet, gate: Gate) -> None:
-        self.host = host
-        self.broker = host.broker
-        self.outlet = outlet
-        self.gate = gate
-        self.engine = Engine(host.options(gate), server=True)
-        self.container_id = ""
+    def __init__(self, host: AmqpHost, outlet: Outlet, authenticator: Authenticator) -> None:
+        super().__init__(host, outlet, Engine(host.options(authenticator), server=True))
+        self.authenticator = authenticator
         self.user: str | None = None
         self.opened = False
-        self.ended = False
-        self.room = 0
-        """Bytes of messages that can be sent before it has to be seen whether the client reads them."""
-        self.links: dict[Link, None] = {}
-        """Those that lead somewhere: their context is what they lead to."""
-        self.account = outlet.account = self.broker.memory.strangers
-        """Who pays for what is kept of the connection."""
         self._hold: Hold | None = None
         self._holds: WeakKeyDictionary[Session | Link, Hold] = WeakKeyDictionary()
         self._parts: Hold | None = None
-        self.transactions = Transactions(self.broker.queues)
         self.heard = self.broker.now()
-        self._answers: _Answers | None = None
-        self._talking = False
         self._last: type[Event] | None = None
         """What the client did last, for people."""
         self._portions = Portions(self.broker, _SMALL)
@@ -121,7 +85,6 @@ class AmqpConnection:
         """Others have their turns before more is taken from the client."""
         self._unhandled: deque[Callable[[], None]] = deque()
         """What is to be done then."""
-        self._stalled: set[Outgoing] = set()
         self._timer: Timer | None = self.broker.timers.at(
             self.broker.now() + self.broker.limits.connect_timeout, self._opened_in_time, outlet
         )
@@ -264,9 +227,9 @@ class AmqpConnection:
 
     def _authenticate(self, event: Authenticate) -> None:
         anonymous = event.mechanism == "ANONYMOUS"
-        claimed = self.gate.proven_user or (None if anonymous else event.user)
+        claimed = self.authenticator.proven_user or (None if anonymous else event.user)
         password = None if event.password is None else event.password.encode()
-        self.gate.check(self.outlet, claimed, password, partial(self._admit, claimed))
+        self.authenticator.check(self.outlet, claimed, password, partial(self._admit, claimed))
 
     def _admit(self, claimed: str | None, reason: Reason, text: str, user: str | None) -> None:
         if self.ended:  # the client has gone meanwhile
@@ -293,7 +256,7 @@ class AmqpConnection:
         self._hold = Hold(self.account, cost_of(asked))
         self.host.containers.setdefault(asked.container_id, []).append(self)
         self.opened = self.outlet.connected = self.outlet.open = True
-        self.room = _ROOM
+        self.writable_bytes = BYTES_AT_ONCE
         self.broker.stats.admitted()
         self.broker.journal.admitted(self.outlet, asked.container_id, amqp="1.0", user=self.user)
         self.engine.open()
@@ -301,20 +264,6 @@ class AmqpConnection:
         self._tick(self.broker.now())
 
     # Links
-
-    def connect(self, link: Link, context: Any) -> None:
-        """From now on what comes on this link is for `context`."""
-        link.context = context
-        self.links[link] = None
-
-    def forget(self, link: Link) -> None:
-        """The server has ended a link: what still comes on it is for nobody."""
-        link.context = None
-        self.links.pop(link, None)
-
-    def made(self, queue: Queue) -> bool:
-        """Whether a temporary queue is this client's: it goes with one of its links."""
-        return isinstance(queue.creator, Link) and queue.creator.session.connection is self.engine
 
     def _detached(self, link: Link, *, closed: bool) -> None:
         changed = self._link_gone(link, Departure.CLOSED if closed else Departure.DETACHED)
@@ -339,15 +288,6 @@ class AmqpConnection:
 
     # Bytes out
 
-    def talk(self) -> None:
-        """There may be something to write at the end of this turn."""
-        if not self._talking:
-            self._talking = True
-            self.host.talk(self)
-            outlet = self.outlet
-            if outlet.open and not outlet.chunks:  # all that was sent before has been written
-                self.room = _ROOM
-
     def flush(self) -> None:
         """The turn ends: what there is to write goes to the outlet."""
         self._talking = False
@@ -363,37 +303,6 @@ class AmqpConnection:
             if not outlet.finished:
                 outlet.finished = True
                 self.broker.turn.look_at(outlet)
-
-    def answer_when_safe(self, link: Link, first: int, last: int, state: Any) -> None:
-        """Settle these deliveries when this turn is safe."""
-        store = self.broker.store
-        if store is None:
-            link.settle(first, last, state)
-            return
-        if self._answers is None:
-            self._answers = []
-            self.broker.turn.held.when_safe(partial(self._answer, self._answers))
-        self._answers.append((link, first, last, state))
-
-    def _answer(self, answers: _Answers) -> None:
-        if self.ended:
-            return
-        self.talk()
-        for link, first, last, state in answers:
-            link.settle(first, last, state)
-
-    def sent(self, count: int, size: int) -> None:
-        """Messages are on their way to the client."""
-        self.broker.stats.messages_sent += count
-        self.talk()
-        self.room -= size
-        if self.room <= 0:
-            self.room = 0
-            self.host.note_full(self)
-
-    def stall(self, outgoing: Outgoing) -> None:
-        """A link waits for its session's window."""
-        self._stalled.add(outgoing)
 
     def _serve_stalled(self) -> None:
         for outgoing in [one for one in self._stalled if not one.link.pending]:
@@ -416,13 +325,13 @@ class AmqpConnection:
     def pause(self) -> None:
         """The client does not read fast enough: messages for it stay in their queues from now on."""
         self.outlet.open = False
-        self.room = 0
+        self.writable_bytes = 0
 
     def resume(self) -> None:
         """The client can take more."""
         if self.opened and not self.ended:
             self.outlet.open = True
-            self.room = _ROOM
+            self.writable_bytes = BYTES_AT_ONCE
             self.talk()
             self._serve_all()
 
@@ -459,7 +368,7 @@ class AmqpConnection:
         if not self.opened:
             return
         self.opened = self.outlet.connected = self.outlet.open = False
-        self.room = 0
+        self.writable_bytes = 0
         self.broker.stats.connected -= 1
         self.broker.journal.ended(self.container_id, why)
         here = self.host.containers[self.container_id]

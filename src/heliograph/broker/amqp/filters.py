@@ -3,11 +3,11 @@
 from typing import Any, NamedTuple
 
 from heliograph.amqp import Described
+from heliograph.broker.errors import InvalidLink
 from heliograph.broker.queues.consumer import Selector
+from heliograph.broker.queues.selectors.compiling import selector_for
 from heliograph.broker.queues.selectors.expressions import Comparison, Identifier, Literal
 from heliograph.broker.queues.selectors.parsing import parse
-from heliograph.broker.queues.selectors.selector import selector_for
-from heliograph.errors import Problem
 
 SELECTOR_CODE = 0x0000468C00000004
 NO_LOCAL_CODE = 0x0000468C00000003
@@ -52,7 +52,7 @@ def read_filters(asked: dict[Any, Any] | None) -> Filters:
         if descriptor in SELECTOR:
             text = value.value if isinstance(value, Described) else value
             if not isinstance(text, str):
-                raise Problem(f"expected a string as selector, found {type(text).__name__}")
+                raise InvalidLink(f"expected a string as selector, found {type(text).__name__}")
             selector = text
         elif descriptor in NO_LOCAL:
             no_local = True

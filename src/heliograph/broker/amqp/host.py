@@ -1,16 +1,27 @@
 """What all AMQP connections of a server have in common."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from heliograph import __version__
-from heliograph.amqp import ANONYMOUS, EXTERNAL, PLAIN, Options, Symbol, UShort
-from heliograph.broker.core.authentication import Gate
+from heliograph.amqp import (
+    ANONYMOUS,
+    EXTERNAL,
+    PLAIN,
+    Attach,
+    Begin,
+    Error,
+    Link,
+    Open,
+    Options,
+    Symbol,
+    UShort,
+    conditions,
+)
+from heliograph.broker.broker import Broker
+from heliograph.broker.core.interfaces import Authenticator
+from heliograph.broker.core.outlet import Outlet
 from heliograph.mapping import QUEUE_PREFIX, TOPIC_PREFIX
-
-if TYPE_CHECKING:
-    from heliograph.broker.amqp.connection import AmqpConnection
-    from heliograph.broker.broker import Broker
 
 IDLE_TIMEOUT = 60_000
 """Milliseconds of silence after which a client is taken for dead; one that has nothing to say sends empty frames."""
@@ -28,15 +39,28 @@ class Elsewhere(NamedTuple):
     scheme: str = "amqp"
 
 
-class Host:
+class HostedConnection(Protocol):
+    """A connection of an AMQP client."""
+
+    outlet: Outlet
+    links: dict[Link, None]
+
+    def go_on(self) -> None:
+        """All that there was room for was sent: if it has been written, there is room for more."""
+
+    def flush(self) -> None:
+        """The turn ends: what there is to write goes to the outlet."""
+
+
+class AmqpHost:
     """The server as AMQP clients see it: its name, who is connected, and where else they might go."""
 
-    def __init__(self, broker: "Broker", name: str, wall: Callable[[], float]) -> None:
+    def __init__(self, broker: Broker, name: str, wall: Callable[[], float]) -> None:
         """`wall` is the time in seconds since 1970."""
         self.broker = broker
         self.name = name
         self._wall = wall
-        self.containers: dict[str, list[AmqpConnection]] = {}
+        self.containers: dict[str, list[HostedConnection]] = {}
         """Clients that are connected, by container-id."""
         self.redirects: Mapping[str, Elsewhere | None] = {}
         """Where to send clients that ask for these host names in their open; None where nobody answers at present."""
@@ -46,21 +70,21 @@ class Host:
         """Where clients may go when this server does not answer."""
         self.is_managed = False
         """Whether the node `$management` takes requests."""
-        self._talking: list[AmqpConnection] = []
+        self._talking: list[HostedConnection] = []
         broker.turn.at_end.append(self._end_turn)
-        self._full: list[AmqpConnection] = []
+        self._full: list[HostedConnection] = []
 
     def wall_ms(self) -> int:
         """The time in milliseconds since 1970."""
         return int(self._wall() * 1000)
 
-    def options(self, gate: Gate) -> Options:
-        """How this server presents itself to a client that comes through this gate."""
+    def options(self, authenticator: Authenticator) -> Options:
+        """How this server presents itself to a client that comes through this authenticator."""
         mechanisms = []
-        if gate.proven_user is not None:
+        if authenticator.proven_user is not None:
             mechanisms.append(EXTERNAL)
         mechanisms.append(PLAIN)
-        if gate.anonymous:
+        if authenticator.anonymous:
             mechanisms.append(ANONYMOUS)
         return Options(
             container_id=self.name,
@@ -90,11 +114,11 @@ class Host:
 
     # Turns
 
-    def talk(self, connection: "AmqpConnection") -> None:
+    def talk(self, connection: HostedConnection) -> None:
         """A connection has something to write at the end of this turn."""
         self._talking.append(connection)
 
-    def note_full(self, connection: "AmqpConnection") -> None:
+    def note_full(self, connection: HostedConnection) -> None:
         """A connection has sent all that there was room for: it wants to know when that has been written."""
         self._full.append(connection)
         self.broker.turn.restless = True
@@ -115,3 +139,70 @@ class Host:
                     connection.flush()
                 except Exception:
                     self.broker.defects.note("frames could not be written", connection.outlet)
+
+
+ESTABLISHMENT_FAILED = "amqp:connection-establishment-failed"
+"""In the properties of an open: a close follows, and the client need not begin anything."""
+_RESERVED = "$"
+_LONGEST_NAME = 200  # of a queue manager; a client may send any text
+# Bytes of memory that a connection, a session or a link takes, and so many times the bytes of the frame that began it:
+# small values take many times their size.
+_COST = 4_000
+_FRAME_COST = 16
+
+
+def error_in_open(host: AmqpHost, asked: Open) -> Error | None:
+    """Why this client cannot be served, or should be elsewhere; None if it is welcome."""
+    broker, limits = host.broker, host.broker.limits
+    if asked.hostname is not None and asked.hostname in host.redirects:
+        elsewhere = host.redirects[asked.hostname]
+        if elsewhere is None:  # better nobody than somebody else
+            text = f"the queue manager {asked.hostname} is not running"
+            return Error(condition=conditions.CONNECTION_FORCED, description=text)
+        text = f"{asked.hostname} is at {elsewhere.host}:{elsewhere.port}"
+        info = {
+            Symbol("hostname"): asked.hostname,
+            Symbol("network-host"): elsewhere.host,
+            Symbol("port"): UShort(elsewhere.port),
+            Symbol("scheme"): elsewhere.scheme,
+        }
+        return Error(condition=conditions.CONNECTION_REDIRECT, description=text, info=info)
+    if asked.hostname and not _is_served(host, asked.hostname):
+        return _unknown_name(host, asked.hostname)
+    if not asked.container_id or asked.container_id.startswith(_RESERVED):
+        return _bad_container(f'expected a container-id that does not begin with "$", found {asked.container_id!r}')
+    if SOLE_CONNECTION in asked.desired_capabilities and asked.container_id in host.containers:
+        return _bad_container(f"another connection uses the container-id {asked.container_id}")
+    if broker.stats.connected >= limits.connections:
+        return _too_much(f"{limits.connections} clients are connected, no more are taken")
+    if not broker.memory.takes_newcomers(cost_of(asked)):
+        return _too_much("there is no memory for another client at present")
+    if not broker.pace.allows(limits.connects_per_second, broker.now()):
+        return _too_much(f"more than {limits.connects_per_second} connects a second")
+    return None
+
+
+def _is_served(host: AmqpHost, name: str) -> bool:
+    """Whether this server answers to a name. Without queue managers nobody is served by the wrong one."""
+    return not host.redirects or name == host.name or host.may_be_us(name)
+
+
+def cost_of(began: Open | Begin | Attach) -> int:
+    """Bytes of memory that a connection, a session or a link takes which has begun with this frame."""
+    return _COST + _FRAME_COST * len(began.encoded())
+
+
+def _unknown_name(host: AmqpHost, name: str) -> Error:
+    known = ", ".join([host.name, *host.redirects])
+    text = f"there is no queue manager {name[:_LONGEST_NAME]}, only {known}"
+    text += " (if that is a name of this machine, list it in hosts of [http])"
+    return Error(condition=conditions.NOT_FOUND, description=text)
+
+
+def _bad_container(text: str) -> Error:
+    info = {Symbol("invalid-field"): Symbol("container-id")}
+    return Error(condition=conditions.INVALID_FIELD, description=text, info=info)
+
+
+def _too_much(text: str) -> Error:
+    return Error(condition=conditions.RESOURCE_LIMIT_EXCEEDED, description=text)

@@ -2,18 +2,14 @@
 
 from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from heliograph.amqp import Delivery, DeliveryState, Receiver, TransactionalState
-from heliograph.broker.amqp.departure import Departure
-from heliograph.broker.amqp.putting import Place, put_run
-from heliograph.broker.amqp.states import TAKEN, rejection
+from heliograph.broker.amqp.peer import AmqpPeer
+from heliograph.broker.amqp.states import TAKEN, Departure, rejection
+from heliograph.broker.amqp.targets import PutTarget, put_run
 from heliograph.broker.amqp.transactions import unknown_transaction
 from heliograph.broker.queues.refusal import Put
-from heliograph.broker.queues.unit_of_work import Work
-
-if TYPE_CHECKING:
-    from heliograph.broker.amqp.connection import AmqpConnection
+from heliograph.broker.queues.unit_of_work import UnitOfWork
 
 CREDIT = 2_000
 """Messages that a client may send before it hears more; as many can be on their way to the disk."""
@@ -24,7 +20,7 @@ class Incoming:
 
     __slots__ = ("connection", "link", "place")
 
-    def __init__(self, connection: "AmqpConnection", link: Receiver, place: Place) -> None:
+    def __init__(self, connection: AmqpPeer, link: Receiver, place: PutTarget) -> None:
         self.connection = connection
         self.link = link
         self.place = place
@@ -62,7 +58,7 @@ class Incoming:
         elif not settled:
             self.link.settle(alike[0].number, alike[-1].number, unknown_transaction(state.txn_id))
 
-    def _take_alike(self, run: list[Delivery], work: Work | None, txn_id: bytes | None) -> None:
+    def _take_alike(self, run: list[Delivery], work: UnitOfWork | None, txn_id: bytes | None) -> None:
         """Put messages that are all settled or all not, in one unit of work or in none."""
         put = put_run(self.place, [delivery.payload for delivery in run], work)
         if isinstance(put, Put):

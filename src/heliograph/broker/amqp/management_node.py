@@ -2,20 +2,18 @@
 
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
-from typing import TYPE_CHECKING
 from uuid import UUID
 
 from heliograph.amqp import NULL, conditions, encode, encode_list
 from heliograph.amqp.messages import Message, Value, decode_message, encode_message
 from heliograph.broker.administration.management import carry_out, is_change
-from heliograph.broker.amqp.addresses import Kind, read_address
+from heliograph.broker.amqp.addresses import AddressKind, read_address
+from heliograph.broker.broker import Broker
 from heliograph.broker.core.slices import Steps
+from heliograph.broker.errors import NoSuchQueue, Refusal, Refused
 from heliograph.broker.queues.queue import Queue
-from heliograph.broker.queues.refusal import TAKEN, NoSuchQueue, Put, Refusal, Refused
-from heliograph.broker.queues.unit_of_work import Work
-
-if TYPE_CHECKING:
-    from heliograph.broker.broker import Broker
+from heliograph.broker.queues.refusal import TAKEN, Put
+from heliograph.broker.queues.unit_of_work import UnitOfWork
 
 _LARGEST = 64 << 10
 """Bytes of a request: none needs near as much, and to read a large one would hold everybody up."""
@@ -25,14 +23,14 @@ _TOO_LARGE = Refusal(conditions.LINK_MESSAGE_SIZE_EXCEEDED, f"a request has at m
 class ManagementNode:
     """Takes the requests of one client. What they change is safe before the answer is there."""
 
-    def __init__(self, broker: "Broker", is_askers: Callable[[Queue], bool]) -> None:
+    def __init__(self, broker: Broker, is_askers: Callable[[Queue], bool]) -> None:
         """`is_askers` says whether the client that asks has made a temporary queue itself."""
         self._broker = broker
         self._is_askers = is_askers
         self._asked: deque[tuple[Message, Queue]] = deque()
         """Requests that have not been answered, and where the answers go."""
 
-    def put(self, messages: Sequence[bytes], *, work: Work | None = None) -> Put:
+    def put(self, messages: Sequence[bytes], *, work: UnitOfWork | None = None) -> Put:
         """Do what these messages ask for, in order; ProtocolError, and nothing is done, if one is no message."""
         requests = [decode_message(payload) if len(payload) <= _LARGEST else None for payload in messages]
         refused = {}
@@ -41,7 +39,7 @@ class ManagementNode:
                 refused[place] = why
         return Put(refused, stored=False) if refused else TAKEN
 
-    def _take(self, request: Message, work: Work | None) -> Refusal | None:
+    def _take(self, request: Message, work: UnitOfWork | None) -> Refusal | None:
         """Handle one request; why not, if it is one that cannot even be answered."""
         if work is not None:
             return Refusal(conditions.NOT_ALLOWED, "the management node takes no part in units of work")
@@ -71,7 +69,7 @@ class ManagementNode:
         if not request.reply_to or not isinstance(request.reply_to, str):
             raise Refused(conditions.INVALID_FIELD, "expected a queue for the answer in reply-to, found none")
         address = read_address(request.reply_to)
-        if address.kind in {Kind.TOPIC, Kind.MANAGEMENT}:
+        if address.kind in {AddressKind.TOPIC, AddressKind.MANAGEMENT}:
             raise Refused(conditions.INVALID_FIELD, f"expected a queue for the answer, found {request.reply_to}")
         queues = self._broker.queues
         queue = queues.find(address.name)

@@ -2,21 +2,17 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from heliograph.amqp import DeliveryState, Received, Sender, SenderSettleMode, TransactionalState
-from heliograph.broker.amqp.departure import Departure
-from heliograph.broker.amqp.states import error_of, outcome_of
+from heliograph.amqp import DeliveryState, Link, Received, Sender, SenderSettleMode, Source, TransactionalState
+from heliograph.broker.amqp.peer import AmqpPeer
+from heliograph.broker.amqp.states import Departure, error_of, outcome_of
+from heliograph.broker.amqp.subscription_names import NamedSubscription
 from heliograph.broker.core.slices import Steps
-from heliograph.broker.queues.consumer import Selector
+from heliograph.broker.errors import Refusal, Refused
+from heliograph.broker.queues.consumer import ACCEPTED, LOST, RELEASED, Outcome, Selector, rejected
 from heliograph.broker.queues.entry import Entry
-from heliograph.broker.queues.outcome import ACCEPTED, LOST, RELEASED, Outcome, rejected
 from heliograph.broker.queues.queue import Queue
-from heliograph.broker.queues.refusal import Refusal
-
-if TYPE_CHECKING:
-    from heliograph.broker.amqp.connection import AmqpConnection
-    from heliograph.broker.amqp.subscribing import Subscription
 
 # What a message is taken to have before any has been sent: with little known, little is taken out of the queue at once.
 _GUESS = 512 << 10
@@ -27,6 +23,7 @@ _BACK_AT_ONCE = 100
 """Messages that are settled before others have their turn, and those that have not been accepted: these may have to be
 written anew, as dead letters."""
 _ALL = 1 << 64
+_CAPABILITIES = frozenset({"ANONYMOUS-RELAY", "DELAYED_DELIVERY", "SHARED-SUBS"})
 
 
 class Outgoing:
@@ -50,14 +47,14 @@ class Outgoing:
 
     def __init__(
         self,
-        connection: "AmqpConnection",
+        connection: AmqpPeer,
         link: Sender,
         queue: Queue,
         *,
         selector: Selector | None = None,
         correlation_id: Any = None,
         browse: bool = False,
-        subscription: "Subscription | None" = None,
+        subscription: NamedSubscription | None = None,
     ) -> None:
         self.connection = connection
         self.link = link
@@ -85,9 +82,9 @@ class Outgoing:
         And not more than there is likely to be room for: a client may give credit for more than fits into memory.
         """
         link = self.link
-        if link.pending or link.gone or not self.connection.room:
+        if link.pending or link.gone or not self.connection.writable_bytes:
             return 0
-        return min(link.credit, self.connection.room // self._size + 1)
+        return min(link.credit, self.connection.writable_bytes // self._size + 1)
 
     def deliver(self, entries: list[Entry]) -> None:
         """Send these."""
@@ -151,7 +148,13 @@ class Outgoing:
         while self.credit and link.credit != before:
             before = link.credit
             self.queue.serve(self)
-        if link.drain and link.credit and self.connection.room and not link.pending and not self.queue.is_behind(self):
+        if (
+            link.drain
+            and link.credit
+            and self.connection.writable_bytes
+            and not link.pending
+            and not self.queue.is_behind(self)
+        ):
             link.drained()
 
     def settled(self, first: int, last: int, state: DeliveryState | None, *, settled: bool) -> None:
@@ -218,3 +221,19 @@ class Outgoing:
             outcome = RELEASED if how is Departure.DISCONNECTED else self._default
             self._settle_bit_by_bit(rest, outcome)
         return self._subscription is not None and self._subscription.left(self.queue, how)
+
+
+def offered(link: Link) -> tuple[str, ...]:
+    """Which of the capabilities that a client wants of a link it has."""
+    desired = link.remote.desired_capabilities if link.remote is not None else ()
+    return tuple(name for name in desired if name in _CAPABILITIES)
+
+
+def consume(connection: AmqpPeer, link: Sender, outgoing: Outgoing, source: Source) -> None:
+    """Let a link receive from its queue; Refused if the queue does not agree."""
+    refusal = outgoing.queue.add_consumer(outgoing)
+    if refusal is not None:
+        raise Refused(*refusal)
+    link.accept(source=source, offered_capabilities=offered(link))
+    connection.connect(link, outgoing)
+    outgoing.serve()

@@ -1,8 +1,10 @@
-"""Delivery states on the wire, and what they mean to a queue."""
+"""Delivery states on the wire, what they mean to a queue, and how links come to their end."""
+
+from enum import Enum, auto
 
 from heliograph.amqp import Accepted, DeliveryState, Error, Modified, Rejected, Released
-from heliograph.broker.queues.outcome import ACCEPTED, FAILED, RELEASED, Outcome, rejected
-from heliograph.broker.queues.refusal import Refusal
+from heliograph.broker.errors import Refusal
+from heliograph.broker.queues.consumer import ACCEPTED, FAILED, RELEASED, Outcome, rejected
 
 TAKEN = Accepted()
 """Said of all that were put."""
@@ -38,3 +40,16 @@ def error_of(refusal: Refusal) -> Error:
 def rejection(refusal: Refusal) -> Rejected:
     """The outcome of a message that was not taken."""
     return Rejected(error=error_of(refusal))
+
+
+class Departure(Enum):
+    """What became of a link."""
+
+    DETACHED = auto()
+    """The client has left it, and may come back to what outlives it."""
+    CLOSED = auto()
+    """The client is done with it for good."""
+    DISCONNECTED = auto()
+    """The client has closed its connection in good order. It has spoken before of the messages that its program had."""
+    LOST = auto()
+    """The session or the connection is gone, or the server has ended the link."""

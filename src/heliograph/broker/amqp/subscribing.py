@@ -5,7 +5,7 @@ find it. A volatile one goes with its last link; a durable one when a client clo
 """
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from heliograph.amqp import (
     Described,
@@ -18,19 +18,20 @@ from heliograph.amqp import (
     ULong,
     conditions,
 )
-from heliograph.broker.amqp.consuming import consume
-from heliograph.broker.amqp.departure import Departure
 from heliograph.broker.amqp.filters import NO_LOCAL_CODE, SELECTOR_CODE, Filters
-from heliograph.broker.amqp.outgoing import Outgoing
-from heliograph.broker.amqp.states import error_of
-from heliograph.broker.amqp.subscription_names import SubscriptionName, name_to_forget, subscription_name
+from heliograph.broker.amqp.outgoing import Outgoing, consume
+from heliograph.broker.amqp.peer import AmqpPeer
+from heliograph.broker.amqp.states import Departure, error_of
+from heliograph.broker.amqp.subscription_names import (
+    NamedSubscription,
+    SubscriptionName,
+    name_to_forget,
+    subscription_name,
+)
+from heliograph.broker.broker import Broker
 from heliograph.broker.core.queue_definition import LONGEST_MESSAGE, QueueDefinition
+from heliograph.broker.errors import NoSuchQueue, Refused
 from heliograph.broker.queues.queue import Queue
-from heliograph.broker.queues.refusal import NoSuchQueue, Refused
-
-if TYPE_CHECKING:
-    from heliograph.broker.amqp.connection import AmqpConnection
-    from heliograph.broker.broker import Broker
 
 
 class Wanted(NamedTuple):
@@ -42,7 +43,7 @@ class Wanted(NamedTuple):
     """The container whose own messages it does not bring; empty for none."""
 
 
-def subscribe(connection: "AmqpConnection", link: Sender, topic_filter: str, source: Source, filters: Filters) -> None:
+def subscribe(connection: AmqpPeer, link: Sender, topic_filter: str, source: Source, filters: Filters) -> None:
     """Answer a link that wants what is published to topics."""
     broker = connection.broker
     durable = source.durable is not Durability.NONE or source.expiry_policy == ExpiryPolicy.NEVER
@@ -52,7 +53,9 @@ def subscribe(connection: "AmqpConnection", link: Sender, topic_filter: str, sou
         queue = _make(broker, f"$subscription/link/{broker.new_identifier()}", wanted, creator=link)
         consume(connection, link, Outgoing(connection, link, queue), source)
         return
-    outgoing = Outgoing(connection, link, _find_or_make(broker, name, wanted), subscription=Subscription(broker, name))
+    outgoing = Outgoing(
+        connection, link, _find_or_make(broker, name, wanted), subscription=NamedSubscription(broker, name)
+    )
     if name.durable and broker.store is not None:
         # The client is told when the subscription would survive: from then on it gets all that is published.
         broker.turn.held.when_safe(partial(_answer, connection, link, outgoing, source))
@@ -60,7 +63,7 @@ def subscribe(connection: "AmqpConnection", link: Sender, topic_filter: str, sou
         consume(connection, link, outgoing, source)
 
 
-def _answer(connection: "AmqpConnection", link: Sender, outgoing: Outgoing, source: Source) -> None:
+def _answer(connection: AmqpPeer, link: Sender, outgoing: Outgoing, source: Source) -> None:
     if link.gone:
         return
     connection.talk()
@@ -70,7 +73,7 @@ def _answer(connection: "AmqpConnection", link: Sender, outgoing: Outgoing, sour
         link.refuse(error_of(error.refusal))
 
 
-def _find_or_make(broker: "Broker", name: SubscriptionName, wanted: Wanted) -> Queue:
+def _find_or_make(broker: Broker, name: SubscriptionName, wanted: Wanted) -> Queue:
     try:
         queue = broker.queues.find(name.queue_name)
     except NoSuchQueue:
@@ -90,7 +93,7 @@ def _find_or_make(broker: "Broker", name: SubscriptionName, wanted: Wanted) -> Q
     return queue
 
 
-def _make_named(broker: "Broker", name: SubscriptionName, wanted: Wanted) -> Queue:
+def _make_named(broker: Broker, name: SubscriptionName, wanted: Wanted) -> Queue:
     return _make(
         broker,
         name.queue_name,
@@ -100,7 +103,7 @@ def _make_named(broker: "Broker", name: SubscriptionName, wanted: Wanted) -> Que
     )
 
 
-def _make(broker: "Broker", queue_name: str, wanted: Wanted, *, creator: object, shared: bool = False) -> Queue:
+def _make(broker: Broker, queue_name: str, wanted: Wanted, *, creator: object, shared: bool = False) -> Queue:
     """A queue that is bound to what is wanted; with a creator, a temporary one."""
     broker.queues.check_room()
     definition = QueueDefinition(
@@ -127,33 +130,16 @@ def _make(broker: "Broker", queue_name: str, wanted: Wanted, *, creator: object,
     return queue
 
 
-def _wanted_by(broker: "Broker", queue: Queue) -> Wanted | None:
+def _wanted_by(broker: Broker, queue: Queue) -> Wanted | None:
     for binding in broker.bindings.of(queue):
         return Wanted(binding.filter, binding.selector.text if binding.selector else "", binding.no_local)
     return None
 
 
-class Subscription:
-    """What a link is for, if it is one that several links can be for."""
-
-    __slots__ = ("_broker", "_name")
-
-    def __init__(self, broker: "Broker", name: SubscriptionName) -> None:
-        self._broker = broker
-        self._name = name
-
-    def left(self, queue: Queue, how: Departure) -> bool:
-        """A link is no more; whether that has changed something which must be safe before the client is told."""
-        if queue.deleted or len(queue.consumers) or (self._name.durable and how is not Departure.CLOSED):
-            return False
-        self._broker.queues.delete(queue.name)
-        return self._name.durable
-
-
 # Forgetting
 
 
-def attach_to_forget(connection: "AmqpConnection", link: Sender) -> None:
+def attach_to_forget(connection: AmqpPeer, link: Sender) -> None:
     """Answer a link without a source: the client wants to end the durable subscription that its name tells of."""
     broker = connection.broker
     name = name_to_forget(link.name, connection.container_id)
@@ -164,7 +150,7 @@ def attach_to_forget(connection: "AmqpConnection", link: Sender) -> None:
     if len(queue.consumers):
         raise Refused(conditions.RESOURCE_LOCKED, f"subscription {name.name} is in use")
     link.accept(source=_source(_wanted_by(broker, queue), name, shared=not queue.definition.exclusive))
-    connection.connect(link, Forgetting(Subscription(broker, name), queue))
+    connection.connect(link, Forgetting(NamedSubscription(broker, name), queue))
 
 
 class Forgetting:
@@ -172,7 +158,7 @@ class Forgetting:
 
     __slots__ = ("_queue", "_subscription")
 
-    def __init__(self, subscription: Subscription, queue: Queue) -> None:
+    def __init__(self, subscription: NamedSubscription, queue: Queue) -> None:
         self._subscription = subscription
         self._queue = queue
 

@@ -4,6 +4,10 @@ import re
 from collections.abc import Collection
 from typing import NamedTuple
 
+from heliograph.broker.amqp.states import Departure
+from heliograph.broker.broker import Broker
+from heliograph.broker.queues.queue import Queue
+
 # A subscription can have several links, whose names must differ; this is what Qpid JMS makes them differ by.
 _SUFFIX = re.compile(r"\|(global-volatile\d*|global\d*|volatile\d*|\d+)\Z")
 
@@ -25,6 +29,23 @@ class SubscriptionName(NamedTuple):
         """
         life = "durable" if self.durable else "volatile"
         return f"$subscription/{life}/{_plain(self.owner)}/{_plain(self.name)}"
+
+
+class NamedSubscription:
+    """What a link is for, if it is one that several links can be for."""
+
+    __slots__ = ("_broker", "_name")
+
+    def __init__(self, broker: Broker, name: SubscriptionName) -> None:
+        self._broker = broker
+        self._name = name
+
+    def left(self, queue: Queue, how: Departure) -> bool:
+        """A link is no more; whether that has changed something which must be safe before the client is told."""
+        if queue.deleted or len(queue.consumers) or (self._name.durable and how is not Departure.CLOSED):
+            return False
+        self._broker.queues.delete(queue.name)
+        return self._name.durable
 
 
 def subscription_name(

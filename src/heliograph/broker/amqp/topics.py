@@ -1,30 +1,27 @@
 """AMQP messages are published to topics: to queues as they are, to MQTT if somebody there wants them."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from heliograph.amqp import conditions
 from heliograph.amqp.messages import BODY_SECTION, MQTT_RETAIN, UNREADABLE, find_section, peek
+from heliograph.broker.broker import Broker
 from heliograph.broker.core.slices import ENOUGH
 from heliograph.broker.core.span import Span
 from heliograph.broker.core.topics import is_reserved
-from heliograph.broker.delivery.wide_delivery import WORTH_COPYING, parts_there
+from heliograph.broker.errors import Refusal
 from heliograph.broker.queues.conversion import spans_of
-from heliograph.broker.queues.refusal import FULL, NOBODY, NOT_ALLOWED, STORED, TAKEN, Put, PutSteps, Refusal
-from heliograph.broker.queues.unit_of_work import Work
-from heliograph.broker.routing.routes import Route
+from heliograph.broker.queues.refusal import FULL, NOBODY, NOT_ALLOWED, STORED, TAKEN, Put, PutSteps
+from heliograph.broker.queues.unit_of_work import UnitOfWork
+from heliograph.broker.routing.routes import WORTH_COPYING, Route
 from heliograph.mapping import publication_of
 from heliograph.mqtt import ProtocolError, Reason
-
-if TYPE_CHECKING:
-    from heliograph.broker.broker import Broker
 
 _RETAIN = MQTT_RETAIN.encode()
 _SHORT = 2048
 
 
 def publish_amqp(
-    broker: "Broker", topic: str, messages: Sequence[bytes], publisher: str = "", *, work: Work | None = None
+    broker: Broker, topic: str, messages: Sequence[bytes], publisher: str = "", *, work: UnitOfWork | None = None
 ) -> Put | PutSteps:
     """Publish AMQP messages to a topic; which were refused, and whether the sender is to hear only when it is safe.
 
@@ -57,12 +54,12 @@ def _refuse_all(messages: Sequence[bytes], why: Refusal) -> Put:
     return Put(dict.fromkeys(range(len(messages)), why), stored=False)
 
 
-def _publish_committed(broker: "Broker", topic: bytes, messages: list[bytes], publisher: str) -> None:
+def _publish_committed(broker: Broker, topic: bytes, messages: list[bytes], publisher: str) -> None:
     _publish(broker, topic, messages, publisher, broker.routes.find(topic, broker.limits.topic_levels))
 
 
 def _publish_in_parts(
-    broker: "Broker", topic: bytes, messages: Sequence[bytes], publisher: str, route: Route
+    broker: Broker, topic: bytes, messages: Sequence[bytes], publisher: str, route: Route
 ) -> PutSteps:
     """Some messages to some receivers at a time. Refused is what everywhere somebody wanted and nobody took."""
     refused: dict[int, Refusal] = {}
@@ -72,7 +69,7 @@ def _publish_in_parts(
     for at in range(0, len(messages), most):
         some = messages[at : at + most]
         puts: list[Put] = []
-        for part in parts_there(broker, route, size):
+        for part in broker.parts_there(route, size):
             puts.append(_publish(broker, topic, some, publisher, part, again=bool(puts)))
             yield ENOUGH
         stored = stored or any(put.stored for put in puts)
@@ -84,7 +81,7 @@ def _publish_in_parts(
 
 
 def _publish(
-    broker: "Broker", topic: bytes, messages: Sequence[bytes], publisher: str, route: Route, *, again: bool = False
+    broker: Broker, topic: bytes, messages: Sequence[bytes], publisher: str, route: Route, *, again: bool = False
 ) -> Put:
     """Publish in one go; `again` if others have got the messages already, and they are retained if they are to be."""
     spans: list[tuple[int, Span]] = []
@@ -128,3 +125,18 @@ def _may_be_retained(message: bytes) -> bool:
         except UNREADABLE:
             return True
     return message.find(_RETAIN, 0, end) >= 0
+
+
+class Topic:
+    """Where one client publishes to one topic."""
+
+    __slots__ = ("_broker", "_name", "_publisher")
+
+    def __init__(self, broker: Broker, name: str, publisher: str) -> None:
+        self._broker = broker
+        self._name = name
+        self._publisher = publisher
+
+    def put(self, messages: Sequence[bytes], *, work: UnitOfWork | None = None) -> Put | PutSteps:
+        """Publish encoded messages; see `publish_amqp`."""
+        return publish_amqp(self._broker, self._name, messages, self._publisher, work=work)

@@ -5,13 +5,9 @@ safe, when a timer is due. A defect that shows there must not end the service fo
 work was done is cut off; it has heard nothing of what was not done, and can try again.
 """
 
-from typing import TYPE_CHECKING
-
+from heliograph.broker.core.interfaces import Journal
 from heliograph.broker.core.outlet import Outlet
-
-if TYPE_CHECKING:
-    from heliograph.broker.core.journal import Journal
-    from heliograph.broker.core.statistics import Statistics
+from heliograph.broker.core.statistics import Statistics
 
 
 class Defects:
@@ -19,7 +15,7 @@ class Defects:
 
     __slots__ = ("_journal", "_stats", "culprits", "serving")
 
-    def __init__(self, stats: "Statistics", journal: "Journal") -> None:
+    def __init__(self, stats: Statistics, journal: Journal) -> None:
         self._stats = stats
         self._journal = journal
         self.serving: Outlet | None = None

@@ -11,7 +11,8 @@ from itertools import accumulate
 from operator import add
 
 from heliograph.broker.core.span import Span
-from heliograph.log import LONGEST_HEAD, MixedMessages, topic_start
+from heliograph.broker.core.timers import Clock
+from heliograph.log import LONGEST_HEAD, MixedMessages, UniformMessages, topic_start
 from heliograph.mqtt import decode_varint, write_ids
 
 __all__ = ["LONGEST_HEAD", "MixedSpan"]
@@ -32,18 +33,6 @@ class MixedSpan(Span):
 
     def __init__(
         self,
-        packets: Sequence[bytes],
-        name_ends: Sequence[int],
-        heads: Sequence[int],
-        *,
-        qos: int,
-        version5: bool,
-        publishers: Sequence[int] = (),
-    ) -> None:
-        self._fill(b"".join(packets), [*map(len, packets)], name_ends, heads, qos, version5, publishers)
-
-    def _fill(
-        self,
         data: bytes,
         sizes: Sequence[int],
         name_ends: Sequence[int],
@@ -52,6 +41,7 @@ class MixedSpan(Span):
         version5: bool,
         publishers: Sequence[int],
     ) -> None:
+        """`data` is the packets, one behind the other."""
         first = topic_start(sizes[0])
         super().__init__(data[first : name_ends[0]], data, len(sizes), head=0, qos=qos, id_at=0, version5=version5)
         self.sizes = sizes
@@ -62,11 +52,23 @@ class MixedSpan(Span):
         self._starts: list[int] | None = None
 
     @classmethod
+    def of_packets(
+        cls,
+        packets: Sequence[bytes],
+        name_ends: Sequence[int],
+        heads: Sequence[int],
+        *,
+        qos: int,
+        version5: bool,
+        publishers: Sequence[int] = (),
+    ) -> "MixedSpan":
+        """Messages as their publishers have sent them."""
+        return cls(b"".join(packets), [*map(len, packets)], name_ends, heads, qos, version5, publishers)
+
+    @classmethod
     def of(cls, messages: MixedMessages) -> "MixedSpan":
         """The messages of a record of the log."""
-        span = cls.__new__(cls)
-        span._fill(*messages)
-        return span
+        return cls(*messages)
 
     @property
     def messages(self) -> MixedMessages:
@@ -103,8 +105,7 @@ class MixedSpan(Span):
         if hi - lo == 1:
             return self.single(lo)
         starts = self.starts()
-        other = MixedSpan.__new__(MixedSpan)
-        other._fill(
+        return MixedSpan(
             self.data[starts[lo] : starts[hi]],
             self.sizes[lo:hi],
             self.name_ends[lo:hi],
@@ -113,7 +114,6 @@ class MixedSpan(Span):
             self.version5,
             self.publishers[lo:hi],
         )
-        return other
 
     def single(self, at: int) -> Span:
         """One of the messages as a uniform span, which can be all that a message can be."""
@@ -192,4 +192,22 @@ def single_span(packet: bytes, name_end: int, head: int, qos: int, version5: boo
         id_at=name_end if qos else 0,
         version5=version5,
         properties=properties,
+    )
+
+
+def stored_span(messages: UniformMessages, clock: Clock) -> Span:
+    """A span as it was before it was stored."""
+    return Span(
+        messages.topic,
+        messages.data,
+        messages.number,
+        head=messages.head,
+        qos=messages.qos,
+        id_at=messages.id_at,
+        version5=messages.version5,
+        retain=messages.retain,
+        verbatim=messages.verbatim,
+        properties=messages.properties,
+        expires=clock.from_wall(messages.expires) if messages.expires else 0.0,
+        is_retained=messages.is_retained,
     )

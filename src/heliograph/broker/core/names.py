@@ -6,6 +6,7 @@ comes from: the configuration, the pages, a management message, a client's link.
 """
 
 import re
+import secrets
 from typing import Any
 
 from heliograph.mqtt import ProtocolError, check_topic_filter, split_share
@@ -52,3 +53,8 @@ def filter_mistake(topic_filter: Any, most_levels: int = MOST_LEVELS) -> str:
     if levels > most_levels:
         return f"expected a topic filter of at most {most_levels} levels, found {levels}: {shown_value(topic_filter)}"
     return ""
+
+
+def random_name() -> str:
+    """Sixteen hexadecimal digits."""
+    return secrets.token_hex(8)

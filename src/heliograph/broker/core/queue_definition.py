@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Annotated, Any
 
 from heliograph.broker.core.names import LONGEST_DESCRIPTION
-from heliograph.errors import Problem
+from heliograph.broker.errors import InvalidQueue
 from heliograph.objects import (
     About,
     Effect,
@@ -38,7 +38,7 @@ _LONGEST_INTERNAL_NAME = 2048
 _NAME = re.compile(rf"[A-Za-z0-9._/%-]{{1,{LONGEST_NAME}}}")
 
 
-class Kind(StrEnum):
+class QueueKind(StrEnum):
     """What stands behind a name."""
 
     LOCAL = "local"
@@ -63,7 +63,7 @@ def is_queue_name(name: str) -> bool:
     return bool(_NAME.fullmatch(name))
 
 
-def name_mistake(name: Any) -> str:
+def queue_name_mistake(name: Any) -> str:
     """What is wrong with the name of a queue."""
     if isinstance(name, str) and name.startswith("$"):
         mistake = text_mistake(name, _LONGEST_INTERNAL_NAME)
@@ -78,20 +78,20 @@ def name_mistake(name: Any) -> str:
 
 def check_name(name: Any) -> None:
     """A Problem if no queue can have this name."""
-    if mistake := name_mistake(name):
-        raise Problem(mistake)
+    if mistake := queue_name_mistake(name):
+        raise InvalidQueue(mistake)
 
 
 def _other_name_mistake(name: str) -> str:
     """What is wrong with the name of another queue, which can be left out."""
-    return name_mistake(name) if name else ""
+    return queue_name_mistake(name) if name else ""
 
 
 def _description_mistake(text: str) -> str:
     return text_mistake(text, LONGEST_DESCRIPTION)
 
 
-_WITH_MESSAGES = (Kind.LOCAL, Kind.MODEL)
+_WITH_MESSAGES = (QueueKind.LOCAL, QueueKind.MODEL)
 _ENABLED = {"ENABLED": True, "DISABLED": False}
 
 
@@ -103,18 +103,18 @@ class QueueDefinition:
         str,
         About(
             "Name of the queue: 1 to 255 letters, digits and `.` `_` `/` `%` `-`.",
-            check=name_mistake,
+            check=queue_name_mistake,
             effect=Effect.NEVER,
         ),
     ]  # those that begin with "$" are the server's own and may have any characters
     kind: Annotated[
-        Kind,
+        QueueKind,
         About(
             "`local`: has messages. `alias`: another name for a queue. `model`: what queues that clients ask for are "
             "made after.",
             effect=Effect.NEVER,
         ),
-    ] = Kind.LOCAL
+    ] = QueueKind.LOCAL
     description: Annotated[str, About("For people.", check=_description_mistake, mqsc=Mqsc("DESCR"))] = ""
     max_depth: Annotated[
         int,
@@ -207,7 +207,7 @@ class QueueDefinition:
         About(
             "Of an alias (needed): the queue that it stands for.",
             check=_other_name_mistake,
-            only_for=(Kind.ALIAS,),
+            only_for=(QueueKind.ALIAS,),
             mqsc=Mqsc("TARGET", synonym="TARGQ"),
         ),
     ] = ""
@@ -215,7 +215,7 @@ class QueueDefinition:
         bool,
         About(
             "Of a model: whether its queues go, with all their messages, when whoever asked for them goes.",
-            only_for=(Kind.MODEL,),
+            only_for=(QueueKind.MODEL,),
             mqsc=Mqsc("DEFTYPE", words={"TEMPDYN": True, "PERMDYN": False}),
         ),
     ] = False
@@ -223,14 +223,14 @@ class QueueDefinition:
     def __post_init__(self) -> None:
         """Check it."""
         check_object(self, self._broken_rules(), f"queue {self.name}")
-        object.__setattr__(self, "kind", Kind(self.kind))
+        object.__setattr__(self, "kind", QueueKind(self.kind))
         object.__setattr__(self, "order", Order(self.order))
         object.__setattr__(self, "max_ttl", self.max_ttl_ms / 1000)  # as exactly as it is stored
 
     def _broken_rules(self) -> Iterator[Mistake]:
-        if self.kind == Kind.ALIAS and not self.target:
+        if self.kind == QueueKind.ALIAS and not self.target:
             yield "target", "expected the name of a queue, which an alias needs, found none"
-        elif self.kind != Kind.ALIAS and self.target:
+        elif self.kind != QueueKind.ALIAS and self.target:
             yield "target", f"expected none for a {self.kind} queue, found {shown_value(self.target)}"
         for key in ("backout_queue", "dead_letter_queue", "target"):
             if self.name == getattr(self, key):
@@ -250,5 +250,5 @@ class QueueDefinition:
         """The same with some attributes changed; a Problem if one is unknown or makes no sense."""
         known = [attribute.field for attribute in attributes_of(type(self))]
         if unknown := sorted(changes.keys() - set(known)):
-            raise Problem(f"queue {self.name}: no attribute {unknown[0]!r}; there are {', '.join(known)}")
+            raise InvalidQueue(f"queue {self.name}: no attribute {unknown[0]!r}; there are {', '.join(known)}")
         return dataclasses.replace(self, **changes)

@@ -95,7 +95,7 @@ class Retained:
             retain=True,
             properties=span.properties,
             expires=span.expires,
-            from_store=True,
+            is_retained=True,
         )
         branch = self._find(name)
         old = branch.kept if branch else None

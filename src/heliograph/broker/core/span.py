@@ -3,9 +3,10 @@
 import struct
 from copy import copy
 from math import ceil
+from typing import NamedTuple
 
 from heliograph.broker.core.memory import Account, Hold
-from heliograph.mqtt import ID_BYTES, Properties, decode_varint, encode_properties, encode_varint, write_ids
+from heliograph.mqtt import ID_BYTES, Properties, Reason, decode_varint, encode_properties, encode_varint, write_ids
 
 _EXPIRY_ID = 0x02
 _COST = 500
@@ -25,11 +26,11 @@ class Span:
         "count",
         "data",
         "expires",
-        "from_store",
         "head",
         "held",
         "hold",
         "id_at",
+        "is_retained",
         "properties",
         "qos",
         "retain",
@@ -54,7 +55,7 @@ class Span:
         verbatim: bool = True,
         properties: bytes = b"",
         expires: float = 0.0,
-        from_store: bool = False,
+        is_retained: bool = False,
     ) -> None:
         self.topic = topic
         self.data = data
@@ -78,7 +79,7 @@ class Span:
         """In how many buffers it waits."""
         self.hold: Hold | None = None
         """What it is charged for, once it is kept: to whoever was the first to keep it."""
-        self.from_store = from_store
+        self.is_retained = is_retained
         """Retained messages sent because of a new subscription: these go out with the retain flag set."""
         self.retold = False
         """It has been retained when it was given to others: this is only for those who are told that it was."""
@@ -117,7 +118,7 @@ class Span:
             verbatim=self.verbatim,
             properties=self.properties,
             expires=self.expires,
-            from_store=self.from_store,
+            is_retained=self.is_retained,
         )
 
     def for_others(self) -> "Span":
@@ -203,7 +204,7 @@ def message(
     retain: bool = False,
     properties: bytes = b"",
     expires: float = 0.0,
-    from_store: bool = False,
+    is_retained: bool = False,
 ) -> Span:
     """A span of one message that did not come as a packet: a will, a retained message, a statistic."""
     # Only the payload is kept: a header would have to be made anew for each kind of receiver anyway.
@@ -219,5 +220,18 @@ def message(
         verbatim=False,
         properties=properties,
         expires=expires,
-        from_store=from_store,
+        is_retained=is_retained,
     )
+
+
+class Published(NamedTuple):
+    """The answer of everything that publishes."""
+
+    reason: Reason
+    """What to tell a publisher that wants to know ..."""
+    taken: int
+    """... which is true of so many messages, from the front. Those behind them found no room."""
+    stored: int = 0
+    """How many messages, from the front, are in the log for MQTT, with the identifiers that they came with."""
+    put: bool = False
+    """Whether a queue keeps some of them in the log."""

@@ -1,4 +1,4 @@
-"""Things to do later, on a clock that is handed in."""
+"""Clocks that are handed in, and things to do later."""
 
 import heapq
 from collections.abc import Callable
@@ -11,6 +11,22 @@ Timer = list[float | Action | Outlet | None]
 """[when, serial number, action, client]; without an action once it is cancelled or done."""
 
 _CANCELLED_WORTH_SWEEPING = 1000
+
+
+class Clock:
+    """The broker's clock starts anywhere; the log needs a time that outlives the process."""
+
+    def __init__(self, now: Callable[[], float], wall: Callable[[], float]) -> None:
+        self.now = now
+        self.wall = wall
+
+    def to_wall(self, when: float) -> int:
+        """A time of the broker's clock as milliseconds since 1970."""
+        return round((when - self.now() + self.wall()) * 1000)
+
+    def from_wall(self, milliseconds: int) -> float:
+        """The other way round."""
+        return milliseconds / 1000 - self.wall() + self.now()
 
 
 class Timers:

@@ -14,23 +14,22 @@ Theory of operation
 """
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 from heliograph.broker.core.mixed_span import MixedSpan
+from heliograph.broker.core.services import Services
 from heliograph.broker.core.slices import Steps
 from heliograph.broker.core.span import Span
 from heliograph.broker.delivery.log_delivery import LogDelivery
 from heliograph.broker.delivery.memory_delivery import MemoryDelivery
 from heliograph.broker.delivery.sending import too_large
+from heliograph.broker.delivery.wide_delivery import WideDelivery
 from heliograph.broker.routing.routes import Route
-from heliograph.broker.sessions.session import Session
-from heliograph.broker.sessions.subscription import ShareGroup, Subscription
+from heliograph.broker.sessions.buffer import BufferTotals
+from heliograph.broker.sessions.session import Session, ShareGroup, Subscription
 from heliograph.broker.sessions.window import Window
 from heliograph.broker.storage.store import Store
+from heliograph.broker.storage.turn import Turn
 from heliograph.mqtt import PUBRELS, ack_run
-
-if TYPE_CHECKING:
-    from heliograph.broker.broker import Broker
 
 _SHARED_AT_ONCE = 100
 """Sharers, and messages that come back to them, that are seen to before others have their turn."""
@@ -39,10 +38,16 @@ _SHARED_AT_ONCE = 100
 class Delivery:
     """`broker.delivery`."""
 
-    def __init__(self, broker: "Broker", store: Store | None) -> None:
-        self._broker = broker
-        self.memory = MemoryDelivery(broker, self.share_out_later)
-        self.log = LogDelivery(broker, store, self.pump, self.share_out_later) if store is not None else None
+    def __init__(
+        self, services: Services, turn: Turn, store: Store | None, held: BufferTotals, wide: WideDelivery
+    ) -> None:
+        """`held` is what waits in all buffers together."""
+        self._services = services
+        self._turn = turn
+        self.memory = MemoryDelivery(services, turn, held, wide, self.share_out_later)
+        self.log: LogDelivery | None = None
+        if store is not None:
+            self.log = LogDelivery(services, turn, store, self.pump, self.share_out_later)
 
     def deliver(self, span: Span, route: Route, publisher: Session | None) -> tuple[int, int]:
         """Give a span to all receivers of a route, for some of whom it is kept in the log.
@@ -62,6 +67,14 @@ class Delivery:
         else:
             self.memory.offer(subscription, span, {})
 
+    def send_retained_first(self, topic: bytes, route: Route) -> None:
+        """A message of this topic is about to be sent: what is retained came before it, and must not come after it."""
+        for subscription in route.catching_up:
+            if subscription.retained is not None:
+                kept = subscription.retained.take(topic.decode())
+                if kept is not None and not 0 < kept.expires <= self._services.now():
+                    self.offer_retained(subscription, kept)
+
     def pump(self, session: Session) -> None:
         """Send what waits for a client, as far as it can take it."""
         if not session.outlet.open:
@@ -71,7 +84,7 @@ class Delivery:
         backlog = session.backlog
         if not backlog:
             return
-        now = self._broker.now()
+        now = self._services.now()
         for subscription in list(backlog):
             buffer = subscription.buffer
             if buffer is not None and buffer.count:
@@ -91,11 +104,11 @@ class Delivery:
         if window is None:
             return
         for first, count in window.released:
-            self._broker.turn.write(session.outlet, ack_run(PUBRELS, first, count))
+            self._turn.write(session.outlet, ack_run(PUBRELS, first, count))
         window.hold_all()
         self._send_held(session, window)
 
-    def _send_held(self, session: Session, window: Window) -> None:
+    def _send_held(self, session: Session, window: Window[Subscription]) -> None:
         outlet, account = session.outlet, session.account
         sent = False
         while flights := window.let_go():
@@ -114,8 +127,8 @@ class Delivery:
                     return
                 span.charge(account)
                 sent = True
-                if too_large(self._broker, subscription, span, flight.qos):
-                    self._broker.stats.too_large += flight.count
+                if too_large(self._services.now, subscription, span, flight.qos):
+                    self._services.stats.too_large += flight.count
                     window.drop(flight)
                     continue
                 chunk = span.packets(
@@ -123,14 +136,14 @@ class Delivery:
                     flight.lo + flight.count,
                     version5=outlet.version5,
                     qos=flight.qos,
-                    retain=span.from_store or (span.retain and subscription.retain_as_published),
-                    now=self._broker.now(),
+                    retain=span.is_retained or (span.retain and subscription.retain_as_published),
+                    now=self._services.now(),
                     first_id=flight.first,
                     dup=True,
                     extra=subscription.extra,
                 )
-                self._broker.turn.write(outlet, chunk)
-                self._broker.stats.messages_sent += flight.count
+                self._turn.write(outlet, chunk)
+                self._services.stats.messages_sent += flight.count
 
     def share_out_again(self, session: Session) -> None:
         """The client of this session has gone: what it had not acknowledged of shared subscriptions goes to others."""
@@ -146,19 +159,19 @@ class Delivery:
             groups[group] = None
         for group in groups:
             if len(group.members) + len(back) <= _SHARED_AT_ONCE:
-                self._broker.slices.drop(group)  # whoever has been looked at may have room for these
+                self._services.slices.drop(group)  # whoever has been looked at may have room for these
                 self._share_out(group)
             else:  # where many go at once, it is done once for all of them
                 self.share_out_later(group)
 
     def share_out_later(self, group: ShareGroup) -> None:
         """Give what waits for a group to its members in another turn, beginning anew if that is being done."""
-        self._broker.slices.drop(group)
-        self._broker.slices.later(group, partial(self._share_out, group))
+        self._services.slices.drop(group)
+        self._services.slices.later(group, partial(self._share_out, group))
 
     def _share_out(self, group: ShareGroup) -> None:
         """Give what has come back to a group to its members."""
-        self._broker.slices.begin(group, self._share_out_in_steps(group), lambda: None)
+        self._services.slices.begin(group, self._share_out_in_steps(group), lambda: None)
 
     def _share_out_in_steps(self, group: ShareGroup) -> Steps:
         """Some messages for each, by turns, as long as somebody can take more."""
@@ -178,7 +191,7 @@ class Delivery:
         sent = member.sent
         if member.outlet.open:
             if group.buffer.count:
-                self.memory.pump(member, group.buffer, self._broker.now(), _SHARED_AT_ONCE)
+                self.memory.pump(member, group.buffer, self._services.now(), _SHARED_AT_ONCE)
             if self.log is not None and group.spool is not None and group.spool.count and not group.buffer.waiting:
                 self.log.pump(member, _SHARED_AT_ONCE)
         return member.sent != sent

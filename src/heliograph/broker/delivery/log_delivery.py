@@ -5,21 +5,21 @@ what a crash could take back. Whatever has to wait is read back from the log.
 """
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
-from heliograph.broker.core.mixed_span import MixedSpan
+from heliograph.broker.core.mixed_span import MixedSpan, stored_span
+from heliograph.broker.core.services import Services
 from heliograph.broker.core.slices import SLICE
 from heliograph.broker.core.span import Span
 from heliograph.broker.delivery.memory_delivery import SHARERS_AT_ONCE
 from heliograph.broker.delivery.sending import Rendered, count_sent, packets_for, too_large
 from heliograph.broker.routing.routes import Durable, Route
-from heliograph.broker.sessions.session import Session
+from heliograph.broker.sessions.session import Session, ShareGroup, Subscription
 from heliograph.broker.sessions.spool import Spool
-from heliograph.broker.sessions.subscription import ShareGroup, Subscription
 from heliograph.broker.sessions.window import Flight
-from heliograph.broker.storage import record_kinds as facts
+from heliograph.broker.storage import record_kinds
 from heliograph.broker.storage.record_kinds import Move
-from heliograph.broker.storage.session_recovery import revived_span
+from heliograph.broker.storage.store import Store
+from heliograph.broker.storage.turn import Turn
 from heliograph.errors import Problem
 from heliograph.log import (
     MIXED_PACKETS,
@@ -31,11 +31,6 @@ from heliograph.log import (
     form_of,
 )
 
-if TYPE_CHECKING:
-    from heliograph.broker.broker import Broker
-    from heliograph.broker.storage.store import Store
-
-
 _PUMPED_AT_ONCE = 100
 """Clients that get what they have been waiting for before it is seen how long others have waited."""
 
@@ -45,12 +40,14 @@ class LogDelivery:
 
     def __init__(
         self,
-        broker: "Broker",
-        store: "Store",
+        services: Services,
+        turn: Turn,
+        store: Store,
         pump_session: Callable[[Session], None],
         share_out_later: Callable[[ShareGroup], None],
     ) -> None:
-        self._broker = broker
+        self._services = services
+        self._turn = turn
         self._store = store
         self._pump_session = pump_session
         self._share_out_later = share_out_later
@@ -98,7 +95,7 @@ class LogDelivery:
     def _takes_all(self, spool: Spool | None, span: Span) -> bool:
         """Whether there is room without a look at what the limits demand."""
         assert spool is not None
-        limits = self._broker.limits
+        limits = self._services.limits
         return (
             spool.unsent.count + span.count <= limits.max_messages
             and spool.cursor.bytes + len(span.data) <= limits.max_bytes
@@ -108,11 +105,11 @@ class LogDelivery:
         if self._takes_all(spool, span):
             return span.count
         assert spool is not None
-        limits = self._broker.limits
+        limits = self._services.limits
         rejected, discarded = spool.rejected, spool.discarded
         accepted = spool.accept(span.count, len(span.data), limits)
-        self._broker.stats.rejected += spool.rejected - rejected
-        self._broker.stats.discarded += spool.discarded - discarded
+        self._services.stats.rejected += spool.rejected - rejected
+        self._services.stats.discarded += spool.discarded - discarded
         return accepted
 
     def offer(self, subscription: Subscription, span: Span) -> None:
@@ -154,20 +151,20 @@ class LogDelivery:
         if (
             spool.unsent.count
             or (receiver.buffer is not None and receiver.buffer.waiting)
-            or session.room() < span.count
+            or session.window_room() < span.count
         ):
             return 0
         if not session.has_memory_for(span) or (isinstance(span, MixedSpan) and receiver.outlet.one_by_one):
             return 0
         qos = min(span.qos, receiver.qos)
-        if too_large(self._broker, receiver, span, qos):
+        if too_large(self._services.now, receiver, span, qos):
             return 0  # its turn comes when it is read back
         (offset,) = self._store.ledger.next_offsets([spool.cursor])
         first = session.own_window().issue(receiver, span, 0, span.count, qos, spool.cursor, offset)
-        self._broker.turn.held.hold(
-            receiver.outlet, packets_for(self._broker, receiver, span, 0, span.count, qos, first, rendered)
+        self._turn.held.hold(
+            receiver.outlet, packets_for(self._services.now, receiver, span, 0, span.count, qos, first, rendered)
         )
-        count_sent(self._broker, receiver, span.count)
+        count_sent(self._services.stats, receiver, span.count)
         return first
 
     def _let_wait(self, receiver: Durable) -> None:
@@ -187,25 +184,25 @@ class LogDelivery:
             try:
                 self.deal(group)
             except Exception:
-                self._broker.defects.note(f"messages for the shared subscription {group.name} could not be sent")
-        until = self._broker.now() + SLICE / 2
+                self._services.defects.note(f"messages for the shared subscription {group.name} could not be sent")
+        until = self._services.now() + SLICE / 2
         sessions, self.stalled = list(self.stalled), {}
         for number, session in enumerate(sessions, 1):
             try:
                 self._pump_session(session)
             except Exception:
-                self._broker.defects.note("messages that are safe could not be sent", session.outlet)
-            if not number % _PUMPED_AT_ONCE and self._broker.now() > until:
+                self._services.defects.note("messages that are safe could not be sent", session.outlet)
+            if not number % _PUMPED_AT_ONCE and self._services.now() > until:
                 self.stalled = dict.fromkeys(sessions[number:]) | self.stalled
-                if sessions[number:] and not self._broker.slices.is_working(self):
-                    self._broker.slices.later(self, self.go_on)
+                if sessions[number:] and not self._services.slices.is_working(self):
+                    self._services.slices.later(self, self.go_on)
                 break
 
     def deal(self, group: ShareGroup) -> None:
         """Give what waits for a group to its members, in equal parts as far as they can take them."""
 
         def can_take(member: Subscription) -> object:
-            return member.outlet.open and (not member.qos or member.session.room())
+            return member.outlet.open and (not member.qos or member.session.window_room())
 
         spool = group.spool
         left = 2 * SHARERS_AT_ONCE
@@ -231,15 +228,15 @@ class LogDelivery:
         assert spool is not None
         left = spool.count if most is None else most
         while spool.count and left > 0:
-            room = session.room() if subscription.qos else left
+            room = session.window_room() if subscription.qos else left
             if not room or not subscription.outlet.open:
                 return True
             found = self._next(subscription, spool)
             if found is None:
                 return False
             span = span_in(self._store, spool, found)
-            if span.expires and span.expires <= self._broker.now():
-                self._broker.stats.expired += spool.expire(found)
+            if span.expires and span.expires <= self._services.now():
+                self._services.stats.expired += spool.expire(found)
                 continue
             if subscription.qos and not session.has_memory_for(span):
                 return True
@@ -257,7 +254,7 @@ class LogDelivery:
             found = spool.next()
         except Problem as problem:
             # Nobody gets past it silently: what is behind waits until somebody has seen to the log.
-            self._broker.journal.unreadable(subscription.session.client_id, str(problem))
+            self._services.journal.unreadable(subscription.session.client_id, str(problem))
             return None
         if found is None:
             if subscription.group is not None:
@@ -272,36 +269,36 @@ class LogDelivery:
         assert spool is not None
         cursor = spool.cursor
         qos = min(span.qos, subscription.qos)
-        if too_large(self._broker, subscription, span, qos):
-            self._broker.stats.too_large += hi - lo
+        if too_large(self._services.now, subscription, span, qos):
+            self._services.stats.too_large += hi - lo
             self._store.settled.append((cursor, lo, hi - lo))
             return
         first = 0
         if qos:
             first = session.own_window().issue(subscription, span, lo - base, hi - lo, qos, cursor, lo)
             if session.number:
-                self._store.note_move(Move(facts.ISSUED, qos, first, hi - lo, session.number, cursor.number, lo))
+                self._store.note_move(Move(record_kinds.ISSUED, qos, first, hi - lo, session.number, cursor.number, lo))
         else:
             self._store.settled.append((cursor, lo, hi - lo))
-        chunk = packets_for(self._broker, subscription, span, lo - base, hi - base, qos, first, {})
+        chunk = packets_for(self._services.now, subscription, span, lo - base, hi - base, qos, first, {})
         # The messages are safe, their identifiers are not: with QoS 2 a client must never see one that is used again.
         # And nothing overtakes what is held already.
         if qos == 2 and session.number:
-            self._broker.turn.held.answer(subscription.outlet, chunk)
+            self._turn.held.answer(subscription.outlet, chunk)
         elif subscription.outlet.unsafe:
-            self._broker.turn.held.hold_behind(subscription.outlet, chunk)
+            self._turn.held.hold_behind(subscription.outlet, chunk)
         else:
-            self._broker.turn.write(subscription.outlet, chunk)
-        count_sent(self._broker, subscription, hi - lo)
+            self._turn.write(subscription.outlet, chunk)
+        count_sent(self._services.stats, subscription, hi - lo)
 
-    def load(self, flight: Flight) -> bool:
+    def load(self, flight: Flight[Subscription]) -> bool:
         """Read the messages of a flight back, so that they can be sent again; False if that is not possible yet."""
         spool = flight.subscription.spool
         assert spool is not None
         try:
             found = spool.find(flight.offset)
         except Problem as problem:
-            self._broker.journal.unreadable(flight.subscription.session.client_id, str(problem))
+            self._services.journal.unreadable(flight.subscription.session.client_id, str(problem))
             return False
         if found is None:
             self.stalled[flight.subscription.session] = None
@@ -310,14 +307,14 @@ class LogDelivery:
         return True
 
 
-def span_in(store: "Store", spool: Spool, found: FoundRecord) -> Span:
+def span_in(store: Store, spool: Spool, found: FoundRecord) -> Span:
     """The span of a record; one that is sent in several parts is decoded once."""
     if spool.span is None or spool.span[0] != found.record.position:
         spool.span = found.record.position, _span_of(store, found.record)
     return spool.span[1]
 
 
-def _span_of(store: "Store", record: Record) -> Span:
+def _span_of(store: Store, record: Record) -> Span:
     if form_of(record.body) == MIXED_PACKETS:
         return MixedSpan.of(decode_mixed_messages(record.body, record.count))
-    return revived_span(decode_uniform_messages(record.body, record.count), store.clock)
+    return stored_span(decode_uniform_messages(record.body, record.count), store.clock)

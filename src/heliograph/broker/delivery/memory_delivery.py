@@ -2,18 +2,16 @@
 
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from heliograph.broker.core.mixed_span import MixedSpan
+from heliograph.broker.core.services import Services
 from heliograph.broker.core.span import Span
 from heliograph.broker.delivery.sending import Rendered, count_sent, packets_for, too_large
+from heliograph.broker.delivery.wide_delivery import WideDelivery
 from heliograph.broker.routing.routes import WIDE, Route
-from heliograph.broker.sessions.buffer import Buffer, Waiting, cut_packets
-from heliograph.broker.sessions.session import Session
-from heliograph.broker.sessions.subscription import ShareGroup, Subscription
-
-if TYPE_CHECKING:
-    from heliograph.broker.broker import Broker
+from heliograph.broker.sessions.buffer import Buffer, BufferTotals, Waiting, cut_packets
+from heliograph.broker.sessions.session import Session, ShareGroup, Subscription
+from heliograph.broker.storage.turn import Turn
 
 SHARERS_AT_ONCE = 100
 """Sharers that get something of a span in one turn: of a large group some, and the others of the next one."""
@@ -23,8 +21,19 @@ _ALL = 1 << 64
 class MemoryDelivery:
     """`broker.delivery.memory`."""
 
-    def __init__(self, broker: "Broker", share_out_later: Callable[[ShareGroup], None]) -> None:
-        self._broker = broker
+    def __init__(
+        self,
+        services: Services,
+        turn: Turn,
+        held: BufferTotals,
+        wide: WideDelivery,
+        share_out_later: Callable[[ShareGroup], None],
+    ) -> None:
+        """`held` is what waits in all buffers together."""
+        self._services = services
+        self._turn = turn
+        self._held = held
+        self._wide = wide
         self._share_out_later = share_out_later
 
     def deliver(self, span: Span, route: Route, publisher: Session | None) -> int:
@@ -34,7 +43,7 @@ class MemoryDelivery:
         count = span.count
         receivers = route.volatile if span.qos else route.subscriptions
         if len(receivers) > WIDE:
-            self._broker.wide.deliver(span, receivers, publisher)
+            self._wide.deliver(span, receivers, publisher, self.offer)
             receivers, taken = (), count
         for subscription in receivers:
             if subscription.no_local and subscription.session is publisher:
@@ -58,25 +67,25 @@ class MemoryDelivery:
         if outlet.open and not (subscription.buffer and subscription.buffer.waiting):
             lo = self._send_as_much_as_fits(subscription, span, lo, hi, rendered)
         if lo < hi:
-            buffer = subscription.own_buffer(self._broker.held)
+            buffer = subscription.own_buffer(self._held)
             lo += self._let_wait(buffer, buffer.waiting, span, lo, hi)
             subscription.session.note_backlog(subscription)
         return lo
 
     def hold_late(self, subscription: Subscription, what: Span | bytes, count: int) -> int:
         """QoS 0 messages for a client that is not reading fast enough wait; how many found room."""
-        buffer = subscription.own_buffer(self._broker.held)
+        buffer = subscription.own_buffer(self._held)
         subscription.session.note_backlog(subscription)
         return self._let_wait(buffer, buffer.late, what, 0, count)
 
     def _let_wait(self, buffer: Buffer, queue: deque[Waiting], what: Span | bytes, lo: int, hi: int) -> int:
         """Put messages into one of the queues of a buffer; how many found room."""
-        if buffer.is_full_for(what, hi - lo, self._broker.limits):
-            self._broker.stats.expired += buffer.drop_expired(self._broker.now())
+        if buffer.is_full_for(what, hi - lo, self._services.limits):
+            self._services.stats.expired += buffer.drop_expired(self._services.now())
         rejected, discarded = buffer.rejected, buffer.discarded
-        taken = buffer.add(queue, what, lo, hi, self._broker.limits)
-        self._broker.stats.rejected += buffer.rejected - rejected
-        self._broker.stats.discarded += buffer.discarded - discarded
+        taken = buffer.add(queue, what, lo, hi, self._services.limits)
+        self._services.stats.rejected += buffer.rejected - rejected
+        self._services.stats.discarded += buffer.discarded - discarded
         return taken
 
     def _offer_shared(self, group: ShareGroup, span: Span, rendered: Rendered) -> int:
@@ -99,7 +108,7 @@ class MemoryDelivery:
         """Give a span to members that can take some of it now; the first message that is left."""
 
         def can_take(member: Subscription) -> object:
-            return member.outlet.open and (not (span.qos and member.qos) or member.session.room())
+            return member.outlet.open and (not (span.qos and member.qos) or member.session.window_room())
 
         lo, hi = 0, span.count
         left = 2 * SHARERS_AT_ONCE
@@ -125,7 +134,7 @@ class MemoryDelivery:
         """Send QoS 1 or 2 messages while the client's window has room; the first that did not fit."""
         qos = min(span.qos, subscription.qos)
         session = subscription.session
-        while lo < hi and (room := session.room()) and session.has_memory_for(span):
+        while lo < hi and (room := session.window_room()) and session.has_memory_for(span):
             to = min(hi, lo + room)
             self._send(subscription, span, lo, to, qos, rendered)
             lo = to
@@ -133,31 +142,31 @@ class MemoryDelivery:
 
     def _send(self, subscription: Subscription, span: Span, lo: int, hi: int, qos: int, rendered: Rendered) -> None:
         """Send messages `lo` to `hi` at this QoS to a client that has room for them."""
-        broker, outlet = self._broker, subscription.outlet
+        services, outlet = self._services, subscription.outlet
         if outlet.max_packet or outlet.alias_maximum:
             if isinstance(span, MixedSpan):
                 for at in range(lo, hi):
                     self._send(subscription, span.single(at), 0, 1, qos, {})
                 return
-            if too_large(broker, subscription, span, qos):
-                broker.stats.too_large += hi - lo
+            if too_large(services.now, subscription, span, qos):
+                services.stats.too_large += hi - lo
                 return
         first_id = 0
         if qos:
             first_id = subscription.session.own_window().issue(subscription, span, lo, hi - lo, qos)
-        broker.turn.write(outlet, packets_for(broker, subscription, span, lo, hi, qos, first_id, rendered))
-        count_sent(broker, subscription, hi - lo)
+        self._turn.write(outlet, packets_for(services.now, subscription, span, lo, hi, qos, first_id, rendered))
+        count_sent(services.stats, subscription, hi - lo)
 
     def pump(self, subscription: Subscription, buffer: Buffer, now: float, most: int = _ALL) -> None:
         """Send what waits in a buffer, at most about so many messages."""
-        self._broker.stats.expired += buffer.drop_expired(now)
+        self._services.stats.expired += buffer.drop_expired(now)
         end = subscription.sent + most
         while buffer.late and subscription.sent < end:
             what, lo, hi = buffer.late[0]
             buffer.pop(buffer.late)
             buffer.count -= hi - lo
             self._send_late(subscription, what, lo, hi)
-            self._broker.stats.expired += buffer.drop_expired(now)
+            self._services.stats.expired += buffer.drop_expired(now)
         while buffer.waiting and subscription.sent < end:
             span, lo, hi = buffer.waiting[0]
             assert isinstance(span, Span)
@@ -167,15 +176,15 @@ class MemoryDelivery:
                 buffer.waiting[0] = (span, sent_to, hi)
                 break
             buffer.pop(buffer.waiting)
-            self._broker.stats.expired += buffer.drop_expired(now)
+            self._services.stats.expired += buffer.drop_expired(now)
 
     def _send_late(self, subscription: Subscription, what: Span | bytes, lo: int, hi: int) -> None:
         if isinstance(what, Span):
             self._send(subscription, what, lo, hi, 0, {})
             return
-        self._broker.turn.write(subscription.outlet, cut_packets(what, lo, hi))
+        self._turn.write(subscription.outlet, cut_packets(what, lo, hi))
         subscription.sent += hi - lo
-        self._broker.stats.messages_sent += hi - lo
+        self._services.stats.messages_sent += hi - lo
 
     def _send_waiting(self, subscription: Subscription, span: Span, lo: int, hi: int) -> int:
         """Send what waited; the first message that did not fit. A sharer's QoS may be lower than the group's."""

@@ -1,43 +1,31 @@
 """One client's connection: bytes in, broker calls and bytes out. No sockets here; the server feeds and empties it.
 
-States: a connection is *new* until its CONNECT has come, *waiting* while somebody checks the credentials, *open* while
-it has a session, and *ended* after that. Only an open one takes packets other than CONNECT.
+What comes is cut into packets, and these are taken in their order, runs of them in one go. Others have their turns:
+what cannot be taken in time waits. `lifecycle` has the states of a connection.
 """
 
-from enum import Enum
-from functools import partial
-
 from heliograph.broker.broker import Broker
-from heliograph.broker.core.authentication import Gate
+from heliograph.broker.core.interfaces import Authenticator
 from heliograph.broker.core.memory import Hold
 from heliograph.broker.core.outlet import Outlet
 from heliograph.broker.core.slices import SLICE, Steps
-from heliograph.broker.core.timers import Timer
-from heliograph.broker.delivery.batching import Gathering
-from heliograph.broker.delivery.packet_fitting import Answer, fit
-from heliograph.broker.delivery.sending import answer
-from heliograph.broker.mqtt import handshake, receipts
+from heliograph.broker.mqtt import receipts
 from heliograph.broker.mqtt.inbound import forward, note_received, take_span, take_straight
+from heliograph.broker.mqtt.lifecycle import CONNECT_SIZE, ENDED, OPEN, VERSIONS, WAITING, MqttLifecycle
+from heliograph.broker.mqtt.peer import QOS0
 from heliograph.broker.mqtt.subscribing import subscribe, unsubscribe
 from heliograph.broker.routing.routes import Route
-from heliograph.broker.sessions.session import Session
-from heliograph.broker.sessions.subscription import Subscription
 from heliograph.common.pieces import Pieces
 from heliograph.mqtt import (
     PacketType,
-    Properties,
     ProtocolError,
     Reason,
     check_flags,
-    connack_code_v3,
     decode,
-    maximum_packet_size,
     packet_bounds,
     packets,
 )
 
-# The largest CONNECT has five strings of 64 KB and properties; nobody needs near that before being admitted.
-_CONNECT_SIZE = 512 * 1024
 # What has come of a packet is charged from so many bytes on; less is part of what a connection takes.
 _WORTH_CHARGING = 4096
 _LARGE = 16384
@@ -45,13 +33,8 @@ _LARGE = 16384
 _PINGRESP = b"\xd0\x00"
 _PUBREL = b"\x62\x02"
 _ACK_SIZE = 4
-_TOLD_TO_OLD_CLIENTS = (Reason.UNSUPPORTED_PROTOCOL_VERSION, Reason.CLIENT_IDENTIFIER_NOT_VALID)
-# Reason strings quote what the client sent, which may be longer than a string on the wire can be.
-_REASON_STRING_MOST = 200
-_VERSIONS = {3: "3.1", 4: "3.1.1", 5: "5"}
-_PROTOCOLS = {number: f"MQTT {name}" for number, name in _VERSIONS.items()}
+_PROTOCOLS = {number: f"MQTT {name}" for number, name in VERSIONS.items()}
 _KINDS = {int(kind): kind.name for kind in PacketType}
-_QOS0 = 0x30
 _QOS2 = 0x34
 _CONNECT, _PUBLISH, _FIRST_ACK, _LAST_ACK = 1, 3, 4, 7
 _MANY = {PacketType.SUBSCRIBE: subscribe, PacketType.UNSUBSCRIBE: unsubscribe}
@@ -60,98 +43,18 @@ _LOOK_AT_CLOCK_AFTER = 16
 """Runs of messages or acknowledgements after which it is time to see how long others have waited."""
 
 
-class State(Enum):
-    NEW = 1
-    WAITING = 2
-    OPEN = 3
-    ENDED = 4
-
-
-# Looking a member up in its enumeration takes as long as calling a function, and this is done for each read.
-_NEW, _WAITING, _OPEN, _ENDED = State
-_SUCCESS, _NORMAL_DISCONNECTION = Reason.SUCCESS, Reason.NORMAL_DISCONNECTION
-
-
-class Connection:
+class MqttConnection(MqttLifecycle):
     """The server's end of the conversation with one client."""
 
-    __slots__ = (
-        "_aliases",
-        "_hold",
-        "_kind",
-        "_kind_at",
-        "_need",
-        "_parts",
-        "_timer",
-        "_usual",
-        "_usual_first",
-        "_usual_generation",
-        "_usual_head",
-        "_usual_key",
-        "_usual_name_end",
-        "_usual_receivers",
-        "_usual_route",
-        "bridge",
-        "broker",
-        "explain",
-        "gate",
-        "gathering",
-        "heard",
-        "keep_alive",
-        "max_packet",
-        "outlet",
-        "publishing",
-        "receive_maximum",
-        "session",
-        "state",
-        "took_long",
-        "version",
-        "version5",
-    )
+    __slots__ = ("_kind", "_kind_at", "_need")
 
-    def __init__(self, broker: Broker, outlet: Outlet, gate: Gate) -> None:
-        self.broker = broker
-        self.outlet = outlet
-        self.gate = gate
-        self.state = _NEW
-        self.session: Session | None = None
-        self.version = 4
-        self.version5 = False
-        self.bridge = False
-        """The client is another server, which wants no messages back that it sent, and retain flags as they were."""
-        limits = broker.limits
-        self.max_packet = min(_CONNECT_SIZE, limits.packet_size)
-        self.receive_maximum = 0
-        self.keep_alive = 0
-        self.explain = True
-        """The client wants reason strings."""
-        self.publishing = False
-        """A message of the client is on its way to very many, and nothing else is taken meanwhile."""
-        self.took_long = False
-        """Others may have waited for what was taken last: it is time to look at the clock."""
-        self.heard = broker.now()
-        self._aliases: dict[int, bytes] | None = None
-        # What the last packet was like; the rest of these are there from `remember` on. Of what is made for each client
-        # that comes, half would be for nothing.
-        self._usual: bytes | None = None
-        self._usual_receivers: tuple[Subscription, ...]
-        self._usual_generation: int
-        self._usual_first: int
-        self._usual_key: int
-        self._usual_name_end: int
-        self._usual_head: int
-        self._usual_route: Route | None
-        self.gathering: Gathering | None = None
-        """What it has published in this turn waits there."""
-        # An incomplete packet waits here: its pieces, and the length at which looking again makes sense.
-        self._parts: Pieces | None = None
+    def __init__(self, broker: Broker, outlet: Outlet, authenticator: Authenticator) -> None:
+        super().__init__(broker, outlet, authenticator)
         self._need: int
-        self._hold: Hold | None = None
-        outlet.account = broker.memory.strangers
+        """The length at which it makes sense to look at an incomplete packet again."""
         self._kind = _CONNECT
         """The last packet that was none of those that come in runs, and when it came."""
         self._kind_at = 0.0
-        self._timer: Timer = broker.timers.at(self.heard + limits.connect_timeout, self._check, outlet)
 
     def describe(self) -> dict[str, str]:
         """Who the client is and what it has sent last, for people."""
@@ -174,7 +77,7 @@ class Connection:
             and data[1] == size - 2 < 0x80
             and data[0] == self._usual_first
             and self._usual_generation == broker.routes.generation
-            and self.gathering is None
+            and self.batch is None
         ):
             route = self._usual_route
             if route is None:
@@ -192,15 +95,15 @@ class Connection:
                     if whole is None:
                         return
                     data = whole
-            elif self.state is _OPEN:
-                if data[0] == _QOS0:
+            elif self.state is OPEN:
+                if data[0] == QOS0:
                     # What most devices send all the time, tried before anything else is looked at.
                     pos = take_straight(self, data, 0)
                     if pos == size:
                         return
                 elif size == _ACK_SIZE and data.startswith(_PUBREL):
                     pos = receipts.released_alone(self, data)
-            elif self.state is _ENDED:
+            elif self.state is ENDED:
                 return
             if pos < len(data):
                 self._take(data, pos)
@@ -210,27 +113,6 @@ class Connection:
             session = self.session
             if session is not None and (session.backlog or (session.window is not None and session.window.holds)):
                 broker.delivery.pump(session)
-
-    def remember(self, head: bytes, receivers: tuple[Subscription, ...]) -> None:
-        """A read brought just one short QoS 0 packet, `head` being what stands between its length and its payload.
-
-        Most devices send such packets to one topic, one at a time: the next one is recognised without parsing.
-        """
-        self._usual = head
-        self._usual_first = _QOS0
-        self._usual_receivers = receivers
-        self._usual_route = None
-        self._usual_generation = self.broker.routes.generation
-
-    def remember_gathered(self, packet: bytes, name_end: int, route: Route, key: int) -> None:
-        """The same for a short packet of QoS 1 or 2, whose packet identifier stands behind its topic."""
-        self._usual = packet[2:name_end]
-        self._usual_first = packet[0]
-        self._usual_name_end = name_end
-        self._usual_head = name_end + 3 if self.version5 else name_end + 2
-        self._usual_route = route
-        self._usual_key = key
-        self._usual_generation = self.broker.routes.generation
 
     def _gather(self, packet: bytes, route: Route) -> bool:
         """Take a packet that is like the one before, but for identifier and payload; False if there is more to it."""
@@ -242,17 +124,17 @@ class Connection:
             or (self._usual_first == _QOS2 and not note_received(self, packet_id))
         ):
             return False
-        gathering = route.gatherings.get(self._usual_key)
-        if gathering is not None and gathering.arrivals is None and len(gathering.packets) < route.most_gathered:
-            # As `Gatherings.gather` does, whose call would cost as much as all of this.
-            self.gathering = gathering
-            gathering.publishers.append(self)
-            gathering.packets.append(packet)
-            gathering.name_ends.append(name_end)
-            gathering.heads.append(self._usual_head)
+        batch = route.batches.get(self._usual_key)
+        if batch is not None and batch.arrivals is None and len(batch.packets) < route.most_batched:
+            # As `Batches.gather` does, whose call would cost as much as all of this.
+            self.batch = batch
+            batch.publishers.append(self)
+            batch.packets.append(packet)
+            batch.name_ends.append(name_end)
+            batch.heads.append(self._usual_head)
         else:
             qos, head = self._usual_first >> 1 & 3, self._usual_head
-            self.broker.turn.gatherings.gather(self, route, self._usual_key, packet, name_end, head, qos)
+            self.broker.batches.gather(self, route, self._usual_key, packet, name_end, head, qos)
         return True
 
     def _completes_large(self, data: bytes) -> bool:
@@ -262,7 +144,7 @@ class Connection:
             parts is not None
             and self._need >= _LARGE
             and parts.size + len(data) >= self._need
-            and self.state is _OPEN
+            and self.state is OPEN
             and not self._is_working
         )
 
@@ -274,7 +156,7 @@ class Connection:
         parts.add(memoryview(data)[:end])
         self._parts = self._hold = None
         self._take(parts.join(), 0)
-        if self.state is _ENDED:
+        if self.state is ENDED:
             return len(data)
         if self._is_working and end < len(data):
             self._keep(data, end, 0)
@@ -287,8 +169,8 @@ class Connection:
         if self._is_working:
             self.outlet.stop_reading()  # whoever let it be read from did not know
             return None
-        if self.state is _WAITING:
-            if parts.size > _CONNECT_SIZE:
+        if self.state is WAITING:
+            if parts.size > CONNECT_SIZE:
                 raise ProtocolError(Reason.QUOTA_EXCEEDED, "too much sent before CONNACK")
             self._charge(parts.size)
             return None
@@ -317,14 +199,14 @@ class Connection:
                 self._keep(data, pos, end - pos)
                 return
             kind = data[pos] >> 4
-            if self.state is not _OPEN:
+            if self.state is not OPEN:
                 self._note_kind(kind)
                 if not self._take_first(data[pos], data[body:end]):
                     self._keep(data, end, 0)
                     return
                 pos = end
             elif kind == _PUBLISH:
-                straight = take_straight(self, data, pos) if data[pos] == _QOS0 else pos
+                straight = take_straight(self, data, pos) if data[pos] == QOS0 else pos
                 pos = straight if straight > pos else take_span(self, data, pos, body, end)
                 if self.took_long:
                     self.took_long = False
@@ -332,18 +214,18 @@ class Connection:
             elif _FIRST_ACK <= kind <= _LAST_ACK and data[pos + 1] == 2:
                 pos = receipts.take_acks(self, data, pos)
             elif kind in _MANY:
-                if self.gathering is not None:
-                    self.broker.turn.gatherings.publish()
+                if self.batch is not None:
+                    self.broker.batches.publish()
                 self._note_kind(kind)
                 self._take_many(PacketType(kind), data[pos], data[body:end])
                 pos = end
             else:
-                if self.gathering is not None:
-                    self.broker.turn.gatherings.publish()
+                if self.batch is not None:
+                    self.broker.batches.publish()
                 self._note_kind(kind)
                 self._take_packet(decode(data[pos], data[body:end], self.version))
                 pos = end
-            if self.state is _ENDED:
+            if self.state is ENDED:
                 return
             # Others want their turn, too: what is not taken in time waits.
             left -= 1 if kind <= _LAST_ACK else _LOOK_AT_CLOCK_AFTER
@@ -359,11 +241,6 @@ class Connection:
     def _note_kind(self, kind: int) -> None:
         if kind:
             self._kind, self._kind_at = kind, self.heard
-
-    @property
-    def _is_working(self) -> bool:
-        """Whether something that the client asked for is being done in slices: nothing else is taken meanwhile."""
-        return self.publishing or self.broker.slices.is_working(self)
 
     def published(self) -> None:
         """What the client has published has reached all who want it."""
@@ -387,6 +264,9 @@ class Connection:
     def _broke_rules(self, error: ProtocolError) -> None:
         self.broker.stats.protocol_errors += 1
         self.end(error.reason, str(error), publish_will=True)
+
+    def _take_rest(self) -> None:
+        self.receive(b"")
 
     def _go_on(self) -> None:
         """What the client asked for is done, or its turn has come again: take what it has sent behind that."""
@@ -412,102 +292,7 @@ class Connection:
         if not self._hold.set(size):
             raise ProtocolError(Reason.QUOTA_EXCEEDED, "there is no memory for a packet that comes in parts")
 
-    # The first packet
-
-    def _take_first(self, first: int, body: bytes) -> bool:
-        """Take CONNECT; False if what comes after it has to wait for the verdict on the credentials."""
-        try:
-            packet = decode(first, body, self.version)
-        except ProtocolError as error:
-            if first >> 4 == PacketType.CONNECT:
-                # The protocol level stands after the name; a v5 client gets its refusal in v5 form.
-                self.version5 = body[:7] == b"\x00\x04MQTT\x05"
-                self.version = 5 if self.version5 else 4
-                self.outlet.max_packet = maximum_packet_size(body)
-                # An older one gets an answer only if there is a return code for what is wrong.
-                if self.version5 or error.reason in _TOLD_TO_OLD_CLIENTS:
-                    self.refuse(error.reason, str(error))
-            raise
-        if not isinstance(packet, packets.Connect):
-            raise ProtocolError(Reason.PROTOCOL_ERROR, f"{type(packet).__name__} before CONNECT")
-        self.version, self.version5, self.bridge = packet.version, packet.version == 5, packet.bridge
-        if packet.properties:
-            self.outlet.max_packet = packet.properties.get("maximum_packet_size", 0)
-            packet.properties.pop("user_property", None)  # there may be a thousand, and nobody reads them
-        problem = handshake.reason_to_refuse(self.broker, packet, self.heard)
-        if problem is not None:
-            self.refuse(*problem, packet)
-            return True
-        self.state = _WAITING
-        holds: list[Hold] = []
-        self.gate.check(self.outlet, packet.username, packet.password, partial(self._admit, packet, holds))
-        if self.state is not _WAITING:
-            return True
-        holds.append(Hold(self.broker.memory.strangers, handshake.cost(packet)))
-        return False
-
-    def _admit(self, connect: packets.Connect, holds: list[Hold], reason: Reason, text: str, user: str | None) -> None:
-        """The credentials have been looked at; `holds` is for what the CONNECT is charged for meanwhile."""
-        if self.state is not _WAITING:  # the client has gone meanwhile
-            return
-        if reason is not _SUCCESS:
-            self.refuse(reason, text, connect)
-            return
-        old = self.broker.sessions.get(connect.client_id)
-        stored = old is not None and old.number > 0
-        present = handshake.open_session(self, connect)
-        store = self.broker.store
-        if store is not None and (stored or (self.session is not None and self.session.number)):
-            # CONNACK says that there is a session which outlives the connection, or that an old one is forgotten.
-            self.broker.turn.held.when_safe(partial(self._welcome, connect, user, present))
-        else:
-            self._welcome(connect, user, present)
-
-    def _welcome(self, connect: packets.Connect, user: str | None, present: bool) -> None:
-        if self.state is not _WAITING or self.session is None:  # the client has gone meanwhile
-            return
-        connack = handshake.connack(self, connect, present=present)
-        if not connack:
-            text = "what the client has to know does not fit into its maximum packet size"
-            self._leave(text, publish_will=False)
-            self.refuse(Reason.PACKET_TOO_LARGE, text)
-            return
-        self.state = _OPEN
-        self._write(connack)
-        handshake.welcome(self, connect, present=present)
-        self.broker.journal.admitted(
-            self.outlet,
-            self.session.client_id,
-            mqtt=_VERSIONS[self.version],
-            user=user,
-            claimed_user=connect.username if connect.username != user else None,
-            clean=connect.clean_start,
-            keep_alive=self.keep_alive,
-        )
-        if self.keep_alive:
-            due = self.heard + 1.5 * self.keep_alive
-            # The timer for CONNECT is usually due before that, and then sees how far it is. Most clients that come and
-            # go at once have gone by then.
-            if not self.broker.timers.rings_by(due, self._timer):
-                self._check_at(due)
-        if self._parts is not None:
-            self.receive(b"")
-
-    def refuse(self, reason: Reason, text: str, connect: packets.Connect | None = None) -> None:
-        """CONNACK with a reason why not, and the end. Without a CONNECT, it could not be read."""
-        self.broker.stats.refused += 1
-        client_id, user = (connect.client_id, connect.username) if connect else (None, None)
-        self.broker.journal.refused(self.outlet, reason.name, text, client=client_id, claimed_user=user)
-        properties = Properties(reason_string=text[:_REASON_STRING_MOST]) if self.version5 else Properties()
-        code = reason if self.version5 else connack_code_v3(reason)
-        self.send(packets.ConnAck(False, code, properties))
-        self._finish()
-
     # Packets of an open connection
-
-    def answer(self, chunk: bytes, *, stored: bool) -> None:
-        """Send an acknowledgement; of something that is stored, when it is safe."""
-        answer(self.broker, self.outlet, chunk, stored=stored)
 
     def _take_packet(self, packet: packets.Packet) -> None:
         session = self.session
@@ -533,124 +318,6 @@ class Connection:
             case _:
                 raise ProtocolError(Reason.PROTOCOL_ERROR, f"unexpected {type(packet).__name__}")
 
-    def check_room_for(self, answer: Answer) -> None:
-        """Carry nothing out if the client could not be told: what it asks for is more than it lets us answer."""
-        most = self.outlet.max_packet
-        if most and not fit(answer, self.version, most):
-            text = f"{type(answer).__name__} would have more than the client's maximum packet size of {most} bytes"
-            raise ProtocolError(Reason.PACKET_TOO_LARGE, text)
-
-    def _disconnect(self, session: Session, packet: packets.Disconnect) -> None:
-        expiry = packet.properties.get("session_expiry_interval")
-        if expiry is not None:
-            if expiry and not session.expiry:
-                raise ProtocolError(Reason.PROTOCOL_ERROR, "DISCONNECT cannot make a session outlive its connection")
-            session.expiry = min(expiry, self.broker.limits.session_expiry_max)
-        self.outlet.left = True
-        self._leave("client disconnected", publish_will=packet.reason != _NORMAL_DISCONNECTION)
-        self._finish()
-
     # For publishes
 
-    def find_route(self, topic: bytes) -> Route:
-        """Where messages of a topic go; ProtocolError if it is no topic name."""
-        return self.broker.routes.find(topic, self.broker.limits.topic_levels)
-
-    def resolve_alias(self, topic: bytes, alias: int | None) -> bytes:
-        """The topic of a packet that may have a topic alias instead of, or with, a name."""
-        if alias is None:
-            if not topic:
-                reason = Reason.PROTOCOL_ERROR if self.version5 else Reason.MALFORMED_PACKET
-                raise ProtocolError(reason, "PUBLISH without a topic name")
-            return topic
-        if alias > self.broker.limits.topic_alias_maximum:
-            raise ProtocolError(Reason.TOPIC_ALIAS_INVALID, f"topic alias {alias} is over the maximum")
-        if self._aliases is None:
-            self._aliases = {}
-        if topic:
-            known = self._aliases.get(alias)
-            if known != topic and not self.outlet.keep_alias(topic, known):
-                raise ProtocolError(Reason.QUOTA_EXCEEDED, "there is no memory for another topic alias")
-            self._aliases[alias] = topic
-        elif alias not in self._aliases:
-            raise ProtocolError(Reason.PROTOCOL_ERROR, f"topic alias {alias} stands for nothing yet")
-        return self._aliases[alias]
-
     # Bytes out
-
-    def send(self, packet: Answer) -> None:
-        """Queue one packet for the client, unless it is too large for it."""
-        chunk = fit(packet, self.version, self.outlet.max_packet)
-        if chunk:
-            self._write(chunk)
-
-    def _write(self, chunk: bytes) -> None:
-        self.broker.turn.write(self.outlet, chunk)
-
-    def pause(self) -> None:
-        """The client does not read fast enough: what is for it waits in buffers from now on."""
-        self.outlet.open = False
-
-    def resume(self) -> None:
-        """The client can take more."""
-        if self.state is _OPEN and self.session is not None:
-            self.outlet.open = True
-            self.broker.delivery.pump(self.session)
-            self.broker.slices.wake(self)
-
-    # The end
-
-    def end(self, reason: Reason, text: str, *, publish_will: bool = False) -> None:
-        """End the connection from this side; an MQTT 5 client is told why."""
-        if self.state is _ENDED:
-            return
-        if self.state is _OPEN and self.version5:
-            why = Properties(reason_string=text[:_REASON_STRING_MOST]) if self.explain else Properties()
-            self.send(packets.Disconnect(reason, why))
-        self._leave(text, publish_will=publish_will)
-        self._finish()
-
-    def lost(self) -> None:
-        """The network connection is gone."""
-        if self.state is not _ENDED:
-            self._leave("connection lost", publish_will=True)
-            self._finish()
-
-    def _leave(self, why: str, *, publish_will: bool) -> None:
-        """Give the session up, if there is one."""
-        if self.gathering is not None:
-            self.broker.turn.gatherings.publish()
-        session, self.session = self.session, None
-        if session is None:
-            return
-        self.outlet.connected = self.outlet.open = False
-        self.broker.stats.connected -= 1
-        del self.broker.connections[session.client_id]
-        self.broker.journal.ended(session.client_id, why)
-        self.broker.detach(session, publish_will=publish_will)
-
-    def _finish(self) -> None:
-        self.state = _ENDED
-        self.publishing = False
-        self.broker.slices.drop(self)
-        self.broker.timers.cancel(self._timer)
-        self._parts = self._usual = self._hold = None
-        if not self.outlet.finished:
-            self.outlet.finished = True
-            self.broker.turn.look_at(self.outlet)
-
-    # Time-outs
-
-    def _check_at(self, when: float) -> None:
-        self.broker.timers.cancel(self._timer)
-        self._timer = self.broker.timers.at(when, self._check, self.outlet)
-
-    def _check(self, now: float) -> None:
-        if self.state is _NEW:
-            self.end(Reason.KEEP_ALIVE_TIMEOUT, "no CONNECT in time", publish_will=False)
-        elif self.state is _OPEN and self.keep_alive:
-            due = (now if self._is_working else self.heard) + 1.5 * self.keep_alive
-            if due <= now:
-                self.end(Reason.KEEP_ALIVE_TIMEOUT, "nothing heard for 1.5 times the keep-alive", publish_will=True)
-            else:
-                self._check_at(due)

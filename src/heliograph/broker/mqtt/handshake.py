@@ -1,16 +1,13 @@
 """CONNECT: who may come in, with which session, and what CONNACK tells them."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from heliograph.broker.broker import Broker
 from heliograph.broker.core.topics import is_reserved
-from heliograph.broker.delivery.packet_fitting import fit
+from heliograph.broker.delivery.answers import fit
+from heliograph.broker.mqtt.peer import MqttPeer
 from heliograph.broker.sessions.session import FOR_EVER, session_cost
 from heliograph.mqtt import ConnAck, Connect, Properties, Reason, Subscription, split_share
-
-if TYPE_CHECKING:
-    from heliograph.broker.broker import Broker
-    from heliograph.broker.mqtt.connection import Connection
 
 _NO_LIMIT = 65535
 # Success as MQTT 3 says it, without and with a session that was kept (which MQTT 3.1 cannot say).
@@ -18,7 +15,7 @@ _CONNACK = b"\x20\x02\x00\x00"
 _CONNACK_PRESENT = b"\x20\x02\x01\x00"
 
 
-def reason_to_refuse(broker: "Broker", connect: Connect, now: float) -> tuple[Reason, str] | None:
+def reason_to_refuse(broker: Broker, connect: Connect, now: float) -> tuple[Reason, str] | None:
     """Why this CONNECT cannot be served whoever sent it, or None."""
     limits = broker.limits
     if "authentication_method" in connect.properties:
@@ -47,7 +44,7 @@ def cost(connect: Connect) -> int:
     return session_cost(connect.client_id, connect.will) + len(connect.username or "") + len(connect.password or b"")
 
 
-def open_session(connection: "Connection", connect: Connect) -> bool:
+def open_session(connection: MqttPeer, connect: Connect) -> bool:
     """Give an admitted client its session; whether there was one."""
     broker = connection.broker
     client_id = connect.client_id or f"auto-{broker.new_identifier()}"
@@ -66,7 +63,7 @@ def open_session(connection: "Connection", connect: Connect) -> bool:
     return present
 
 
-def connack(connection: "Connection", connect: Connect, *, present: bool) -> bytes:
+def connack(connection: MqttPeer, connect: Connect, *, present: bool) -> bytes:
     """The answer to a client that has a session now; empty if it does not fit into what the client takes."""
     session = connection.session
     assert session is not None
@@ -77,7 +74,7 @@ def connack(connection: "Connection", connect: Connect, *, present: bool) -> byt
     return fit(ConnAck(present, Reason.SUCCESS, told), 5, connection.outlet.max_packet)
 
 
-def welcome(connection: "Connection", connect: Connect, *, present: bool) -> None:
+def welcome(connection: MqttPeer, connect: Connect, *, present: bool) -> None:
     """Go on with what was unfinished; CONNACK has been sent."""
     broker, session = connection.broker, connection.session
     assert session is not None
@@ -93,7 +90,7 @@ def as_a_bridge_wants(asked: Subscription) -> Subscription:
     return replace(asked, no_local=split_share(asked.filter)[0] is None, retain_as_published=True)
 
 
-def _session_expiry(broker: "Broker", connect: Connect) -> int:
+def _session_expiry(broker: Broker, connect: Connect) -> int:
     if connect.version == 5:
         asked = connect.properties.get("session_expiry_interval", 0)
     else:
@@ -101,14 +98,14 @@ def _session_expiry(broker: "Broker", connect: Connect) -> int:
     return min(asked, broker.limits.session_expiry_max)
 
 
-def _keep_alive(broker: "Broker", connect: Connect) -> int:
+def _keep_alive(broker: Broker, connect: Connect) -> int:
     longest = broker.limits.keep_alive_max
     if longest and connect.version == 5 and (not connect.keep_alive or connect.keep_alive > longest):
         return longest
     return connect.keep_alive
 
 
-def _set_up_outlet(connection: "Connection", connect: Connect) -> None:
+def _set_up_outlet(connection: MqttPeer, connect: Connect) -> None:
     outlet, limits = connection.outlet, connection.broker.limits
     assert connection.session is not None
     outlet.account = connection.session.account
@@ -121,7 +118,7 @@ def _set_up_outlet(connection: "Connection", connect: Connect) -> None:
     connection.receive_maximum = limits.receive_maximum if connection.version5 else _NO_LIMIT
 
 
-def _connack_properties(connection: "Connection", connect: Connect, client_id: str) -> Properties:
+def _connack_properties(connection: MqttPeer, connect: Connect, client_id: str) -> Properties:
     """What an MQTT 5 client has to know of how the server differs from the standard's defaults."""
     limits = connection.broker.limits
     session = connection.session

@@ -1,26 +1,35 @@
 """PUBLISH packets from a client: cut into spans, routed, acknowledged. This is the hot path of the server.
 
-A buffer from the network usually holds many packets. From a packet on, the longest run is taken that can travel in one
-piece:
-- `take_straight`: QoS 0 packets that go byte for byte to the same receivers, whatever their topics and lengths;
-- `take_span`: packets with one header and one length, found column by column.
-The price of a message is then a share of the price of its run.
+Theory of operation
+1. A buffer from the network usually holds many packets. From a packet on, the longest run is taken that can travel in
+   one piece. `take_straight`: QoS 0 packets that go byte for byte to the same receivers, whatever their topics and
+   lengths. `take_span`: packets with one header and one length, found column by column. The price of a message is then
+   a share of the price of its run.
+2. `take_straight` leaves whatever is out of the ordinary to `take_span`, without complaint; `take_span` says what is
+   wrong with a packet. A ProtocolError ends the connection. What came before in the same buffer has been published.
+3. A message that comes alone is put into a batch with those of other clients (`delivery.batching`), unless it needs a
+   look of its own. Before a client does anything else, its batch is published: its order is kept.
+4. Every span goes through `Broker.publish`. Its answer says how many messages from the front somebody took, and how
+   many are in the log; the acknowledgement is held back until these are safe.
+5. QoS 2: identifiers are in `session.received` from the moment on at which their messages are published until PUBREL. A
+   message whose identifier is there is answered, and not published again. If publishing fails, the identifier goes out
+   again: the client sends the message once more. The log has the identifiers with the messages, or as moves right
+   behind them; where queues are involved both are one group (`as_a_whole`).
+6. A message for very many receivers goes to them in parts, and the client is not read from meanwhile. QoS 2 messages
+   are published in one go all the same.
 """
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from heliograph.broker.broker import Broker
-from heliograph.broker.core.published import Published
 from heliograph.broker.core.slices import Steps
-from heliograph.broker.core.span import Span, carried_properties
+from heliograph.broker.core.span import Published, Span, carried_properties
 from heliograph.broker.core.topics import is_reserved
-from heliograph.broker.delivery.answers import acknowledge
-from heliograph.broker.delivery.batching import LARGEST
-from heliograph.broker.delivery.publishing_rules import as_a_whole, not_at_present, note_taken
-from heliograph.broker.delivery.wide_delivery import in_parts
+from heliograph.broker.delivery.batching import LARGEST, as_a_whole, not_at_present, note_taken
+from heliograph.broker.mqtt.peer import MqttPeer
 from heliograph.broker.routing.routes import Route
 from heliograph.broker.sessions.identifier_set import IdentifierSet
-from heliograph.broker.sessions.subscription import Subscription
+from heliograph.broker.sessions.session import Subscription
 from heliograph.common.bounded_dict import BoundedDict
 from heliograph.mqtt import (
     Ids,
@@ -33,9 +42,6 @@ from heliograph.mqtt import (
     first_ids_of,
     run_length,
 )
-
-if TYPE_CHECKING:
-    from heliograph.broker.mqtt.connection import Connection
 
 _QOS0 = 0x30
 _DUP = 0x08
@@ -89,7 +95,7 @@ def read_carried(data: bytes, pos: int, end: int) -> tuple[Carried, int]:
     return known, stop
 
 
-def take_straight(connection: "Connection", data: bytes, pos: int) -> int:
+def take_straight(connection: MqttPeer, data: bytes, pos: int) -> int:
     """Forward QoS 0 packets byte for byte as long as they all go to the same receivers; where that ended.
 
     Stops without complaint at anything out of the ordinary, maybe at once; `take_span` then looks more closely. Written
@@ -152,8 +158,8 @@ def take_straight(connection: "Connection", data: bytes, pos: int) -> int:
     if not count:
         return start
     assert receivers is not None
-    if connection.gathering is not None:
-        broker.turn.gatherings.publish()
+    if connection.batch is not None:
+        broker.batches.publish()
     if count == 1 and start == 0 and pos == size and body == 2 and max_packet > _SHORT_MOST:
         connection.remember(data[2:head_end], receivers)
     forward(broker, receivers, data[start:pos], count)
@@ -179,7 +185,7 @@ def forward(broker: Broker, receivers: tuple[Subscription, ...], chunk: bytes, c
     stats.messages_sent += sent
 
 
-def take_span(connection: "Connection", data: bytes, pos: int, body: int, end: int) -> int:
+def take_span(connection: MqttPeer, data: bytes, pos: int, body: int, end: int) -> int:
     """Take a span: the packet at `pos` and those after it with its header and length; where that ended.
 
     The first packet is whole: what follows its fixed header is at `body`, and it ends at `end`.
@@ -225,14 +231,14 @@ def take_span(connection: "Connection", data: bytes, pos: int, body: int, end: i
         and topic[0] != _DOLLAR
         and (qos < 2 or (not route.bound and note_received(connection, data[name_end] << 8 | data[name_end + 1])))
     ):
-        key = route.gathering_key(topic, qos, version5)
+        key = route.batch_key(topic, qos, version5)
         packet = data[pos:end]
         if stride <= _SHORT_MOST and qos and stride == len(data) and connection.max_packet > _SHORT_MOST:
-            connection.remember_gathered(packet, name_end, route, key)
-        connection.broker.turn.gatherings.gather(connection, route, key, packet, name_end - pos, head_end - pos, qos)
+            connection.remember_batched(packet, name_end, route, key)
+        connection.broker.batches.gather(connection, route, key, packet, name_end - pos, head_end - pos, qos)
         return end
-    if connection.gathering is not None:
-        connection.broker.turn.gatherings.publish()
+    if connection.batch is not None:
+        connection.broker.batches.publish()
     chunk = data[pos : pos + count * stride]
     ids: Ids = range(0)
     if qos:
@@ -264,29 +270,29 @@ def take_span(connection: "Connection", data: bytes, pos: int, body: int, end: i
         if (route.streams or route.bound or span.retain) and connection.broker.store is not None:
             connection.broker.store.pause_if_behind(connection.outlet)
     elif qos == 1:
-        acknowledge(connection, 1, ids, _publish(connection, span, route))
+        connection.broker.answers.acknowledge(connection, 1, ids, _publish(connection, span, route))
     else:
         _take_qos2(connection, span, route, ids)
     return pos + count * stride
 
 
-def _publish(connection: "Connection", span: Span, route: Route) -> Published:
+def _publish(connection: MqttPeer, span: Span, route: Route) -> Published:
     # Others are never refused anything; this is done for every run.
     if (span.version5 or span.topic[0] == _DOLLAR) and (refused := _refused(connection, span, route)):
         return refused
     return connection.broker.publish(span, connection.session, route)
 
 
-def _refused(connection: "Connection", span: Span, route: Route) -> Published | None:
+def _refused(connection: MqttPeer, span: Span, route: Route) -> Published | None:
     """Why a span cannot be published by this client, or not at present."""
     broker = connection.broker
     if span.topic.startswith(b"$") and is_reserved(span.topic):
         broker.stats.publishes_refused += span.count
         return Published(Reason.NOT_AUTHORIZED, span.count)
-    return not_at_present(broker, span, route)
+    return not_at_present(broker.store, span, route)
 
 
-def _publish_in_parts(connection: "Connection", span: Span, route: Route, ids: Ids) -> None:
+def _publish_in_parts(connection: MqttPeer, span: Span, route: Route, ids: Ids) -> None:
     """Publish to so many that others have their turns meanwhile. With QoS 1 a crash can leave it with some of them.
 
     The client is answered, and read from, when all have it. Messages of QoS 2 are published in one go, or a crash
@@ -295,22 +301,22 @@ def _publish_in_parts(connection: "Connection", span: Span, route: Route, ids: I
     broker, session = connection.broker, connection.session
 
     def steps() -> Steps:
-        published = yield from in_parts(broker, span, session, route)
+        published = yield from broker.publish_in_parts(span, session, route)
         if connection.publishing:
             if span.qos:
-                acknowledge(connection, 1, ids, published)
+                connection.broker.answers.acknowledge(connection, 1, ids, published)
             connection.published()
 
     if refused := _refused(connection, span, route):
         if span.qos:
-            acknowledge(connection, 1, ids, refused)
+            connection.broker.answers.acknowledge(connection, 1, ids, refused)
         return
     connection.publishing = connection.took_long = True
     connection.outlet.stop_reading()
     broker.wide.begin(steps())
 
 
-def note_received(connection: "Connection", packet_id: int) -> bool:
+def note_received(connection: MqttPeer, packet_id: int) -> bool:
     """A QoS 2 message has come alone: remember its identifier, unless it came before or there is no room for it."""
     session = connection.session
     assert session is not None
@@ -325,7 +331,7 @@ def note_received(connection: "Connection", packet_id: int) -> bool:
     return True
 
 
-def _take_qos2(connection: "Connection", span: Span, route: Route, ids: Ids) -> None:
+def _take_qos2(connection: MqttPeer, span: Span, route: Route, ids: Ids) -> None:
     """Publish what has not been received before, remember the identifiers until PUBREL, answer PUBREC."""
     session = connection.session
     assert session is not None
@@ -340,26 +346,26 @@ def _take_qos2(connection: "Connection", span: Span, route: Route, ids: Ids) -> 
         raise ProtocolError(Reason.QUOTA_EXCEEDED, "there is no memory for more unreleased QoS 2 messages")
     if not known and distinct == len(ids):
         try:
-            with as_a_whole(connection.broker, session, route):
+            with as_a_whole(connection.broker.turn, session, route):
                 published = _publish(connection, span, route)
                 if published.reason < Reason.UNSPECIFIED_ERROR:
                     received.add_all(ids[: published.taken])
-                    note_taken(connection.broker, session, ids, published)
+                    note_taken(connection.broker.store, session, ids, published)
         except Exception:
             received.discard_all(ids)  # nothing has been taken: the client has to send it again
             raise
-        acknowledge(connection, 2, ids, published)
+        connection.broker.answers.acknowledge(connection, 2, ids, published)
         return
     for index, packet_id in enumerate(ids):
         published = _TAKEN_BEFORE
         if packet_id not in received:
             try:
-                with as_a_whole(connection.broker, session, route):
+                with as_a_whole(connection.broker.turn, session, route):
                     published = _publish(connection, span.part(index, index + 1), route)
                     if published.taken and published.reason < Reason.UNSPECIFIED_ERROR:
                         received.add(packet_id, packet_id + 1)
-                        note_taken(connection.broker, session, [packet_id], published)
+                        note_taken(connection.broker.store, session, [packet_id], published)
             except Exception:
                 received.remove(packet_id, packet_id + 1)
                 raise
-        acknowledge(connection, 2, [packet_id], published)
+        connection.broker.answers.acknowledge(connection, 2, [packet_id], published)

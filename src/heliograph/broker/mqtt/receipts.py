@@ -1,12 +1,11 @@
 """Acknowledgements that clients send: PUBACK, PUBREC and PUBCOMP for what they got, PUBREL for what they sent."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from heliograph.broker.delivery.sending import answer
+from heliograph.broker.mqtt.peer import MqttPeer
 from heliograph.broker.sessions.session import Session
 from heliograph.broker.sessions.window import Settled
-from heliograph.broker.storage import record_kinds as facts
+from heliograph.broker.storage import record_kinds
 from heliograph.broker.storage.record_kinds import Move
 from heliograph.mqtt import (
     PUBACKS,
@@ -24,11 +23,8 @@ from heliograph.mqtt import (
     read_ack_run,
 )
 
-if TYPE_CHECKING:
-    from heliograph.broker.mqtt.connection import Connection
 
-
-def take_acks(connection: "Connection", data: bytes, pos: int) -> int:
+def take_acks(connection: MqttPeer, data: bytes, pos: int) -> int:
     """A run of four-byte acknowledgements of one kind; where it ends."""
     session = connection.session
     assert session is not None
@@ -59,7 +55,7 @@ def take_acks(connection: "Connection", data: bytes, pos: int) -> int:
     return pos + 4 * count
 
 
-def received(connection: "Connection", session: Session, first: int, count: int) -> None:
+def received(connection: MqttPeer, session: Session, first: int, count: int) -> None:
     """PUBREC: answer PUBREL."""
     assert session.window is not None
     done = len(session.settled)
@@ -86,33 +82,33 @@ def received(connection: "Connection", session: Session, first: int, count: int)
             connection.answer(ack_run(PUBRELS, packet_id, 1), stored=stored)
 
 
-def _note_received(connection: "Connection", session: Session, ids: Sequence[int], done: Settled) -> None:
+def _note_received(connection: MqttPeer, session: Session, ids: Sequence[int], done: Settled) -> None:
     """PUBREC for these identifiers, whose messages are `done` in this order; both in one record, or in none."""
     store = connection.broker.store
     assert store is not None
     if sum(count for _, _, count in done) < len(ids):  # some are not from the log
         for packet_id in ids:
-            store.note_move(Move(facts.RECEIVED, 2, packet_id, 1, session.number))
+            store.note_move(Move(record_kinds.RECEIVED, 2, packet_id, 1, session.number))
     at = 0
     for cursor, offset, count in done:
-        store.note_move(Move(facts.RECEIVED, 2, ids[at], count, session.number, cursor.number, offset))
+        store.note_move(Move(record_kinds.RECEIVED, 2, ids[at], count, session.number, cursor.number, offset))
         at += count
 
 
-def _answer_unknown(connection: "Connection", ids: list[int]) -> None:
+def _answer_unknown(connection: MqttPeer, ids: list[int]) -> None:
     for packet_id in ids:
         reason = Reason.PACKET_IDENTIFIER_NOT_FOUND if connection.version5 else Reason.SUCCESS
         connection.send(PubRel(packet_id, reason))
 
 
-def completed(connection: "Connection", session: Session, first: int, count: int) -> None:
+def completed(connection: MqttPeer, session: Session, first: int, count: int) -> None:
     """PUBCOMP: nothing more to do for these."""
     assert session.window is not None
     session.window.complete(first, count)
-    _note_move(connection, session, facts.COMPLETED, first, count)
+    _note_move(connection, session, record_kinds.COMPLETED, first, count)
 
 
-def released_alone(connection: "Connection", packet: bytes) -> int:
+def released_alone(connection: MqttPeer, packet: bytes) -> int:
     """A read has brought just a PUBREL of four bytes, as it does from devices between two messages; where it ends."""
     session = connection.session
     packet_id = packet[2] << 8 | packet[3]
@@ -122,10 +118,10 @@ def released_alone(connection: "Connection", packet: bytes) -> int:
     return len(packet)
 
 
-def released(connection: "Connection", session: Session, first: int, count: int) -> None:
+def released(connection: MqttPeer, session: Session, first: int, count: int) -> None:
     """PUBREL: the identifiers are free again; answer PUBCOMP."""
     if session.number:
-        _note_move(connection, session, facts.RELEASED, first, count)
+        _note_move(connection, session, record_kinds.RELEASED, first, count)
     if count == 1 or not connection.version5 or _are_known(session, first, count):
         _forget(connection, session, first, count)
     else:
@@ -137,7 +133,7 @@ def _are_known(session: Session, first: int, count: int) -> bool:
     return session.received is not None and session.received.within(first, first + count) == count
 
 
-def _forget(connection: "Connection", session: Session, first: int, count: int) -> None:
+def _forget(connection: MqttPeer, session: Session, first: int, count: int) -> None:
     """Answer PUBREL for one identifier, or for several that are known, or whose client is not told of unknown ones."""
     received = session.received
     known = received.remove(first, first + count) if received is not None else 0
@@ -147,17 +143,17 @@ def _forget(connection: "Connection", session: Session, first: int, count: int) 
         chunk = encode(PubComp(first, Reason.PACKET_IDENTIFIER_NOT_FOUND), connection.version)
     stored = session.number > 0
     if stored or connection.outlet.unsafe:
-        answer(connection.broker, connection.outlet, chunk, stored=stored)
+        connection.broker.answers.answer(connection.outlet, chunk, stored=stored)
     else:
         connection.broker.turn.write_patiently(connection.outlet, chunk)
 
 
-def _note_move(connection: "Connection", session: Session, what: int, first: int, count: int) -> None:
+def _note_move(connection: MqttPeer, session: Session, what: int, first: int, count: int) -> None:
     if session.number and connection.broker.store is not None:
         connection.broker.store.note_move(Move(what, 0, first, count, session.number))
 
 
-def received_one(connection: "Connection", session: Session, packet_id: int) -> None:
+def received_one(connection: MqttPeer, session: Session, packet_id: int) -> None:
     if session.window is None:
         _answer_unknown(connection, [packet_id])
     else:

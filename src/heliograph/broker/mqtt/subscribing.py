@@ -4,18 +4,12 @@ So all of it is work in slices. The packets of one client are taken one after th
 packet waits until it is done; nobody else does.
 """
 
-from typing import TYPE_CHECKING
-
+from heliograph.broker.broker import Broker
 from heliograph.broker.core.slices import WAIT, Steps
 from heliograph.broker.mqtt.handshake import as_a_bridge_wants
-from heliograph.broker.routing.routes import Route
-from heliograph.broker.sessions.session import Session
-from heliograph.broker.sessions.subscription import Subscription
+from heliograph.broker.mqtt.peer import MqttPeer
+from heliograph.broker.sessions.session import Session, Subscription
 from heliograph.mqtt import Reason, encode, packets, read_subscribe, read_unsubscribe
-
-if TYPE_CHECKING:
-    from heliograph.broker.broker import Broker
-    from heliograph.broker.mqtt.connection import Connection
 
 
 class _Asked:
@@ -35,7 +29,7 @@ class _Asked:
         return self.subscription.group is None and (handling == 0 or (handling == 1 and self.is_new))
 
 
-def subscribe(connection: "Connection", session: Session, body: bytes) -> Steps:
+def subscribe(connection: MqttPeer, session: Session, body: bytes) -> Steps:
     """Take SUBSCRIBE. Filters that are equal count once, with the options that come last; each is answered."""
     packet_id, properties, subscriptions = read_subscribe(body, connection.version)
     number = 0
@@ -53,7 +47,7 @@ def subscribe(connection: "Connection", session: Session, body: bytes) -> Steps:
             yield None
         for one in done.values():
             if one.last != one.first:
-                connection.broker.subscribe(session, one.last, identifier)
+                connection.broker.subscriptions.subscribe(session, one.last, identifier)
                 yield None
         if not connection.version5:  # older clients know only one kind of failure
             reasons = reasons.translate(_FAILURES_3)
@@ -76,7 +70,7 @@ _FAILURES_3 = bytes(min(code, Reason.UNSPECIFIED_ERROR) for code in range(256))
 
 
 def _take(
-    broker: "Broker",
+    broker: Broker,
     session: Session,
     asked: packets.Subscription,
     identifier: int | None,
@@ -89,7 +83,7 @@ def _take(
         _note_retained(broker, again)
         return asked.qos
     is_new = asked.filter not in session.subscriptions
-    reason = broker.subscribe(session, asked, identifier)
+    reason = broker.subscriptions.subscribe(session, asked, identifier)
     if reason < Reason.UNSPECIFIED_ERROR:
         subscription = session.subscriptions[asked.filter]
         one = done[asked.filter] = _Asked(asked, subscription, is_new=is_new)
@@ -97,12 +91,12 @@ def _take(
     return reason
 
 
-def _note_retained(broker: "Broker", one: _Asked) -> None:
+def _note_retained(broker: Broker, one: _Asked) -> None:
     """From now on newer messages of a topic come after what is retained of it, if that is wanted at all."""
     one.subscription.retained = broker.retained.walk(one.subscription.filter) if one.wants_retained else None
 
 
-def _send_retained(broker: "Broker", subscription: Subscription) -> Steps:
+def _send_retained(broker: Broker, subscription: Subscription) -> Steps:
     """Send what is retained to a subscription, as fast as its client takes it."""
     outlet = subscription.outlet
     for kept in subscription.retained or ():
@@ -115,22 +109,13 @@ def _send_retained(broker: "Broker", subscription: Subscription) -> Steps:
         yield WAIT if outlet.connected and not outlet.open else None
 
 
-def _no_more_retained(broker: "Broker", subscription: Subscription) -> None:
+def _no_more_retained(broker: Broker, subscription: Subscription) -> None:
     if subscription.retained is not None:
         subscription.retained = None
         broker.routes.forget(subscription.filter)  # routes to it have been roundabout
 
 
-def send_retained_first(broker: "Broker", topic: bytes, route: Route) -> None:
-    """A message of this topic is about to be sent: what is retained came before it, and must not come after it."""
-    for subscription in route.catching_up:
-        if subscription.retained is not None:
-            kept = subscription.retained.take(topic.decode())
-            if kept is not None and not 0 < kept.expires <= broker.now():
-                broker.delivery.offer_retained(subscription, kept)
-
-
-def unsubscribe(connection: "Connection", session: Session, body: bytes) -> Steps:
+def unsubscribe(connection: MqttPeer, session: Session, body: bytes) -> Steps:
     """Take UNSUBSCRIBE."""
     packet_id, _, filters = read_unsubscribe(body, connection.version)
     number = 0
@@ -140,7 +125,7 @@ def unsubscribe(connection: "Connection", session: Session, body: bytes) -> Step
     connection.check_room_for(packets.UnsubAck(packet_id, (0,) * number))
     reasons = bytearray()
     for topic_filter in filters():
-        reasons.append(connection.broker.unsubscribe(session, topic_filter))
+        reasons.append(connection.broker.subscriptions.unsubscribe(session, topic_filter))
         yield None
     answer = packets.UnsubAck(packet_id, tuple(reasons) if connection.version5 else ())
     connection.answer(encode(answer, connection.version), stored=session.number > 0)

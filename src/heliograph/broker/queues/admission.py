@@ -1,17 +1,48 @@
 """What a queue lets in: messages become entries, or are refused one by one."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from heliograph.amqp.messages import ENTRY_CHECK_FROM, Peeked, peek_run, too_many_entries, with_durable_and_priority
+from heliograph.broker.core.memory import Account
 from heliograph.broker.core.queue_definition import STANDARD_PRIORITY, QueueDefinition
+from heliograph.broker.errors import Refusal
 from heliograph.broker.queues import refusal
 from heliograph.broker.queues.entry import ENTRY_COST, NOT_PERSISTENT, NOT_STORED, Entry, cost_of
-from heliograph.broker.queues.refusal import Refusal
+from heliograph.broker.queues.statistics import Counters
 
-if TYPE_CHECKING:
-    from heliograph.broker.queues.queue import Queue
-    from heliograph.broker.queues.queues import Queues
+
+class AdmittingQueue(Protocol):
+    """A queue that messages are put into."""
+
+    definition: QueueDefinition
+    depth: int
+    deleted: bool
+    keeps: bool
+    account: Account
+    counters: Counters
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def storage(self) -> object:
+        """Its place in the log, if it has one."""
+
+    def open_storage(self) -> object:
+        """Give it a place in the log, unless it has one."""
+
+
+class Admissions(Protocol):
+    """All queues, as far as admission has to do with them."""
+
+    def now(self) -> int:
+        """Milliseconds since 1970."""
+
+    @property
+    def trouble(self) -> Refusal | None:
+        """Why no persistent message can be taken at present."""
 
 
 class Pattern:
@@ -28,7 +59,7 @@ class Pattern:
         self.stored = any(entry.offset == NOT_STORED for entry in entries)
         """Whether some of them have to be stored."""
 
-    def fits(self, queue: "Queue") -> bool:
+    def fits(self, queue: AdmittingQueue) -> bool:
         """Whether a queue takes all of them, as far as their sizes tell; `admit` is for the others."""
         definition = queue.definition
         return (
@@ -36,19 +67,19 @@ class Pattern:
             and not queue.deleted
             and self._longest <= definition.max_message_length
             and self._number <= definition.max_depth - queue.depth
-            and not (self.stored and queue.shelf is None)
+            and not (self.stored and queue.storage is None)
             and queue.account.has_room(self._size)
         )
 
-    def entries_for(self, queue: "Queue") -> list[Entry]:
-        """The entries of another queue."""
-        return [Entry(queue, *fields) for fields in self._fields]
+    def entries(self) -> list[Entry]:
+        """Entries for another queue."""
+        return [Entry(*fields) for fields in self._fields]
 
 
 def admit(
-    queue: "Queue",
+    queue: AdmittingQueue,
     messages: Sequence[bytes],
-    queues: "Queues",
+    queues: Admissions,
     *,
     patient: bool = False,
     unfit: dict[int, Refusal] | None = None,
@@ -93,7 +124,7 @@ def unfit_for_all(messages: Sequence[bytes]) -> dict[int, Refusal]:
     }
 
 
-def _entries(queue: "Queue", messages: Sequence[bytes], queues: "Queues") -> tuple[list[Entry], bool]:
+def _entries(queue: AdmittingQueue, messages: Sequence[bytes], queues: Admissions) -> tuple[list[Entry], bool]:
     """Entries of messages, and whether some of these have to be stored."""
     definition, keeps, now = queue.definition, queue.keeps, queues.now()
     entries = []
@@ -106,11 +137,11 @@ def _entries(queue: "Queue", messages: Sequence[bytes], queues: "Queues") -> tup
             offset = NOT_PERSISTENT
             if durable and keeps:
                 offset, to_store = NOT_STORED, True
-                if queue.shelf is None:
-                    queues.open_shelf(queue)
+                if queue.storage is None:
+                    queue.open_storage()
         if is_told:
             payload = with_durable_and_priority(payload, durable, priority)
-        entries.append(Entry(queue, payload, len(payload), priority, expires, deliver_at, now, offset))
+        entries.append(Entry(payload, len(payload), priority, expires, deliver_at, now, offset))
     return entries, to_store
 
 
@@ -136,7 +167,7 @@ def _circumstances(seen: Peeked, definition: QueueDefinition, now: int) -> tuple
     return durable, priority, expires, deliver_at, is_told
 
 
-def _refusals(queue: "Queue", messages: Sequence[bytes]) -> dict[int, Refusal]:
+def _refusals(queue: AdmittingQueue, messages: Sequence[bytes]) -> dict[int, Refusal]:
     definition, name = queue.definition, queue.name
     if queue.deleted:
         why = Refusal(refusal.DELETED, f"queue {name} has been deleted")

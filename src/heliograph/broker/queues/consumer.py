@@ -1,11 +1,11 @@
 """Who gets messages from a queue."""
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
+from heliograph.broker.errors import Refusal
 from heliograph.broker.queues.entry import Entry
 from heliograph.broker.queues.message_view import MessageView
-from heliograph.broker.queues.refusal import Refusal
 
 Selector = Callable[[MessageView], object]
 """Takes a message; true if it is wanted."""
@@ -47,3 +47,33 @@ class Consumer(Protocol):
 
     def ended(self, refusal: Refusal) -> None:
         """The queue is gone, and the consumer is no longer on it."""
+
+
+class Outcome(NamedTuple):
+    """The consumer's word on a message."""
+
+    accepted: bool = False
+    """It has done its duty and goes."""
+    rejected: bool = False
+    """It cannot be used: it becomes a dead letter."""
+    failed: bool = False
+    """It goes back to its place, and the attempt counts; otherwise it is as if it had not been delivered."""
+    lost: bool = False
+    """The consumer left without a word on it, and perhaps on others that it had in hand: so nobody is sure that it
+    failed."""
+    undeliverable_here: bool = False
+    """It goes back, but this consumer does not get it again."""
+    reason: str = ""
+    """Of what is rejected: why, for those who look at dead letters."""
+
+
+ACCEPTED = Outcome(accepted=True)
+RELEASED = Outcome()
+FAILED = Outcome(failed=True)
+LOST = Outcome(failed=True, lost=True)
+UNDELIVERABLE_HERE = Outcome(failed=True, undeliverable_here=True)
+
+
+def rejected(reason: str = "") -> Outcome:
+    """The outcome of a message that cannot be used."""
+    return Outcome(rejected=True, reason=reason)

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Generator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from heliograph.amqp import Timestamp, UInt
 from heliograph.amqp.messages import (
@@ -17,15 +17,12 @@ from heliograph.amqp.messages import (
     without_annotations,
 )
 from heliograph.broker.core.queue_definition import DEAD_LETTER_QUEUE as SERVER_DEAD_LETTER_QUEUE
+from heliograph.broker.errors import NoSuchQueue, Refusal
 from heliograph.broker.queues.admission import admit
+from heliograph.broker.queues.consumer import ACCEPTED
 from heliograph.broker.queues.entry import NOT_PERSISTENT, NOT_STORED, WAITING, Entry, cost_of
-from heliograph.broker.queues.outcome import ACCEPTED
-from heliograph.broker.queues.refusal import NoSuchQueue, Refusal
-from heliograph.broker.queues.unit_of_work import LIMIT
-
-if TYPE_CHECKING:
-    from heliograph.broker.queues.queue import Queue
-    from heliograph.broker.queues.queues import Queues
+from heliograph.broker.queues.queue import Queue
+from heliograph.broker.queues.unit_of_work import LIMIT, UnitOfWork
 
 _OURS = frozenset({DEAD_LETTER_REASON, DEAD_LETTER_QUEUE, DEAD_LETTER_TIME, DEAD_LETTER_COUNT})
 
@@ -34,10 +31,38 @@ _MOVE_AT_ONCE = 200
 """Dead letters that are looked at, and sent back, in one step."""
 
 
-def bury(queues: "Queues", queue: "Queue", entries: list[Entry], reason: str, *, backed_out: bool) -> bool:
+class DeadLetterHost(Protocol):
+    """All queues, as far as dead letters have to do with them."""
+
+    dead_letter_queue: str
+    """Takes the dead letters of queues that name no other place for them."""
+
+    @property
+    def trouble(self) -> Refusal | None:
+        """Why no persistent message can be taken at present."""
+
+    def now(self) -> int:
+        """Milliseconds since 1970."""
+
+    def find(self, name: str) -> Queue:
+        """The queue of this name; NoSuchQueue if there is none."""
+
+    def open_storage(self, queue: Queue) -> None:
+        """Give a queue a place for persistent messages in the log, unless it has one."""
+
+    def begin(self, *, limit: int = LIMIT, moves: bool = False) -> UnitOfWork:
+        """A new unit of work."""
+
+    def note_defect(self, what: str) -> None:
+        """Something unexpected has been raised, and is being handled."""
+
+
+def move_to_dead_letters(
+    queues: DeadLetterHost, queue: Queue, entries: list[Entry], reason: str, *, backed_out: bool
+) -> bool:
     """Move messages that somebody had to where dead letters of their queue go; False if there is no such place now."""
-    grave = _grave(queues, queue, len(entries), backed_out=backed_out)
-    if grave is None or queues.trouble is not None or queue.fetch(entries) is None:
+    target = _place_for_dead_letters(queues, queue, len(entries), backed_out=backed_out)
+    if target is None or queues.trouble is not None or queue.fetch(entries) is None:
         return False
     now = queues.now()
     letters = []
@@ -54,17 +79,17 @@ def bury(queues: "Queues", queue: "Queue", entries: list[Entry], reason: str, *,
         except UNREADABLE:  # it may have been rejected just because it makes no sense
             payload = entry.payload
         offset = NOT_PERSISTENT
-        if entry.offset >= 0 and grave.keeps:
+        if entry.offset >= 0 and target.keeps:
             offset = NOT_STORED
-            queues.open_shelf(grave)
-        letters.append(Entry(grave, payload, len(payload), entry.priority, entry.expires, 0, now, offset))
-    if not _move(queues, queue, entries, grave, letters):
+            queues.open_storage(target)
+        letters.append(Entry(payload, len(payload), entry.priority, entry.expires, 0, now, offset))
+    if not _move(queues, queue, entries, target, letters):
         return False
     queue.counters.dead_lettered += len(entries)
     return True
 
 
-def _grave(queues: "Queues", queue: "Queue", number: int, *, backed_out: bool) -> "Queue | None":
+def _place_for_dead_letters(queues: DeadLetterHost, queue: Queue, number: int, *, backed_out: bool) -> Queue | None:
     """The backout queue for what failed too often, else the queue's dead-letter queue, else the server's."""
     definition = queue.definition
     names = [definition.backout_queue] if backed_out else []
@@ -80,12 +105,12 @@ def _grave(queues: "Queues", queue: "Queue", number: int, *, backed_out: bool) -
     return None if last is queue else last
 
 
-def _is_for_all(queue: "Queue") -> bool:
+def _is_for_all(queue: Queue) -> bool:
     """Whether it is no client's own: what others have sent has no place in temporary queues and subscriptions."""
     return not (queue.definition.temporary or queue.definition.internal)
 
 
-def _move(queues: "Queues", queue: "Queue", entries: list[Entry], to: "Queue", copies: list[Entry]) -> bool:
+def _move(queues: DeadLetterHost, queue: Queue, entries: list[Entry], to: Queue, copies: list[Entry]) -> bool:
     """Messages that are locked leave a queue and are in another one, as one step; False if they stay locked."""
     work = queues.begin(limit=max(LIMIT, 2 * len(entries)), moves=True)
     work.add_puts(to, copies)
@@ -113,7 +138,7 @@ class Redriven:
 
 
 def redrive(
-    queues: "Queues", queue: "Queue", most: int = 0, origin: str = ""
+    queues: DeadLetterHost, queue: Queue, most: int = 0, origin: str = ""
 ) -> Generator[bool | None, None, Redriven]:
     """Send dead letters back to the queues they came from, oldest first; at most so many, and only those from `origin`.
 
@@ -155,7 +180,7 @@ def redrive(
 
 
 def _send_back(
-    queues: "Queues", queue: "Queue", name: str, letters: list[tuple[Entry, bytes]], result: Redriven
+    queues: DeadLetterHost, queue: Queue, name: str, letters: list[tuple[Entry, bytes]], result: Redriven
 ) -> None:
     try:
         home = queues.find(name)
@@ -169,7 +194,7 @@ def _send_back(
     for copy, entry in zip(copies, entries, strict=True):
         if entry.offset >= 0 and home.keeps:
             copy.offset = NOT_STORED
-            queues.open_shelf(home)
+            queues.open_storage(home)
     if entries:
         queue.lock(entries)
         if _move(queues, queue, entries, home, copies):

@@ -1,14 +1,10 @@
 """One message in one queue."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from heliograph.amqp import MAX_UINT
 from heliograph.amqp.messages import with_header
 from heliograph.broker.queues.message_view import MessageView
-
-if TYPE_CHECKING:
-    from heliograph.broker.queues.queue import Queue
 
 PENDING, WAITING, TAKEN, IN_WORK, GONE = range(5)
 """States: not in its place yet (not safe, not committed, or delayed); there for whoever wants it; delivered and not
@@ -43,14 +39,12 @@ class Entry:
         "place",
         "priority",
         "put_at",
-        "queue",
         "size",
         "state",
     )
 
     def __init__(
         self,
-        queue: "Queue",
         payload: bytes | None,
         size: int,
         priority: int,
@@ -59,7 +53,6 @@ class Entry:
         put_at: int,
         offset: int,
     ) -> None:
-        self.queue = queue
         self.payload = payload
         """The whole AMQP message as it came; None while it is only in the log. `Consumer.deliver` finds it here."""
         self.size = size

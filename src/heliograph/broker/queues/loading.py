@@ -11,11 +11,13 @@ import heapq
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from itertools import islice, repeat, starmap
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from heliograph.broker.core.slices import Steps
 from heliograph.broker.queues.entry import Entry, cost_of
-from heliograph.broker.queues.queue_storage import Memory, Shelf
+from heliograph.broker.queues.queue import Queue
+from heliograph.broker.queues.queue_contents import QueueContents
+from heliograph.broker.queues.queue_storage import Memory, QueueStorage
 from heliograph.log import (
     Chunk,
     MessageLog,
@@ -28,9 +30,6 @@ from heliograph.log import (
     single_queue_message,
 )
 
-if TYPE_CHECKING:
-    from heliograph.broker.queues.queue import Queue
-
 _READ_AT_ONCE = 64 << 10
 _AT_ONCE = 500
 """Messages that are taken up in one step."""
@@ -39,21 +38,21 @@ _AT_ONCE = 500
 class Loading:
     """One way through the log, for all queues that nobody has looked into. Messages must not be moved meanwhile."""
 
-    def __init__(self, ledger: MessageLog, memory: Memory, queues: "Iterable[Queue]") -> None:
-        self.wanted: dict[Queue, None] = {}
+    def __init__(self, ledger: MessageLog, memory: Memory, queues: Iterable[Queue]) -> None:
+        self.wanted: dict[QueueContents, None] = {}
         """Those into which somebody wants to look."""
         self._ledger = ledger
         self._memory = memory
         self._room = self._had = memory.budget - memory.held
         """Bytes of payloads that may stay in memory, and how many that were at the beginning of the step."""
         self._found: dict[Queue, _Found] = {}
-        self._shelves: dict[int, tuple[Queue, Shelf]] = {}
+        self._storages: dict[int, tuple[Queue, QueueStorage]] = {}
         """By the number of the cursor."""
         for queue in queues:
-            assert queue.shelf is not None
+            assert queue.storage is not None
             self._found[queue] = _Found()
-            self._shelves[queue.shelf.cursor.number] = queue, queue.shelf
-        self._chunks: dict[int, Chunk | None] = dict.fromkeys(self._shelves)
+            self._storages[queue.storage.cursor.number] = queue, queue.storage
+        self._chunks: dict[int, Chunk | None] = dict.fromkeys(self._storages)
         """Where the messages that were found last lie: so do the next ones, as a rule."""
 
     def steps(self) -> Steps:
@@ -64,18 +63,18 @@ class Loading:
         try:
             yield from self._read()
         except Exception:
-            for number, found in [(number, self._found[queue]) for number, (queue, _) in self._shelves.items()]:
+            for number, found in [(number, self._found[queue]) for number, (queue, _) in self._storages.items()]:
                 for entries in found.runs:
-                    self._shelves[number][1].forget(entries)
-                self._shelves[number][1].forget(entry for _, _, entry in found.delayed)
-            for queue, shelf in self._shelves.values():
-                _give_up(queue, shelf)
+                    self._storages[number][1].forget(entries)
+                self._storages[number][1].forget(entry for _, _, entry in found.delayed)
+            for queue, storage in self._storages.values():
+                _give_up(queue, storage)
             raise
         for queue, found in self._found.items():
             yield from self._take_up(queue, found)
 
     def _read(self) -> Steps:
-        for records in _records(self._ledger, [shelf for _, shelf in self._shelves.values()]):
+        for records in _records(self._ledger, [storage for _, storage in self._storages.values()]):
             for record in records:
                 # There may be as many records as messages, and then this is what counts.
                 alone = single_queue_message(record.body) if record.count == 1 else None
@@ -97,23 +96,23 @@ class Loading:
             return False
         chunk = self._chunks[number]
         if chunk is None or not chunk.first <= offset < chunk.next:
-            chunk = self._chunks[number] = self._shelves[number][1].cursor.chunk_of(offset)
+            chunk = self._chunks[number] = self._storages[number][1].cursor.chunk_of(offset)
         return chunk is not None and chunk.start <= record.position < chunk.end
 
     def _take_alone(self, record: Record, number: int, offset: int, size: int, priority: int, start: int) -> None:
         """A record of one message for one cursor."""
         if not self._counts(record, number, offset):
             return
-        queue, shelf = self._shelves[number]
-        if offset >= shelf.shown or not shelf.cursor.is_pending(offset):
+        queue, storage = self._storages[number]
+        if offset >= storage.shown or not storage.cursor.is_pending(offset):
             return
         payload = None
         if self._room > 0:
             payload = record.body[start : start + size]
             self._room -= size
-        entry = Entry(queue, payload, size, priority, 0, 0, record.time, offset)
-        if shelf.failed:
-            entry.deliveries = shelf.failed.get(offset, 0)
+        entry = Entry(payload, size, priority, 0, 0, record.time, offset)
+        if storage.failed:
+            entry.deliveries = storage.failed.get(offset, 0)
         self._found[queue].add([entry])
 
     def _take(self, record: Record) -> Steps:
@@ -122,10 +121,10 @@ class Loading:
         messages: QueueMessages | None = None
         for number, offset in zip(receivers.cursors, receivers.offsets, strict=True):
             if self._counts(record, number, offset):
-                queue, shelf = self._shelves[number]
+                queue, storage = self._storages[number]
                 messages = messages or decode_queue_messages(record.body, record.count)
                 in_memory = self._room > 0
-                for entries in _entries(queue, shelf, record, messages, offset, in_memory=in_memory):
+                for entries in _entries(queue, storage, record, messages, offset, in_memory=in_memory):
                     if in_memory:
                         self._room -= sum([entry.size for entry in entries])
                     self._found[queue].add(entries)
@@ -133,41 +132,41 @@ class Loading:
                         self._charge()
                         yield None
 
-    def _take_up(self, queue: "Queue", found: "_Found") -> Steps:
+    def _take_up(self, queue: Queue, found: "_Found") -> Steps:
         """Let a queue know its messages; those that were put meanwhile come last."""
-        shelf = queue.shelf
-        assert shelf is not None
+        storage = queue.storage
+        assert storage is not None
         entries = found.in_order()
         try:
             while some := list(islice(entries, _AT_ONCE)):
                 if queue.deleted:
-                    shelf.forget(some)
+                    storage.forget(some)
                 else:
                     queue.account.add(cost_of(some))
                     queue.take_up(some)
                 yield None
-            while _take_up_late(queue, shelf):
+            while _take_up_late(queue, storage):
                 yield None
         finally:
-            shelf.loaded = True  # if something went wrong, it knows what it knows, and nothing twice
+            storage.loaded = True  # if something went wrong, it knows what it knows, and nothing twice
             queue.let_time_go_on()
 
 
-def _take_up_late(queue: "Queue", shelf: Shelf) -> bool:
+def _take_up_late(queue: Queue, storage: QueueStorage) -> bool:
     """Let a queue know some of what was put meanwhile; whether there is more."""
-    some = shelf.late[:_AT_ONCE]
-    del shelf.late[:_AT_ONCE]
+    some = storage.late[:_AT_ONCE]
+    del storage.late[:_AT_ONCE]
     if some and not queue.deleted:
-        queue.keep_on_shelf(shelf, [entry for entry in some if entry.offset >= 0])
+        queue.keep_in_storage(storage, [entry for entry in some if entry.offset >= 0])
         queue.take_up(some)
-    return bool(shelf.late)
+    return bool(storage.late)
 
 
-def _give_up(queue: "Queue", shelf: Shelf) -> None:
+def _give_up(queue: Queue, storage: QueueStorage) -> None:
     """What is in the log cannot be read: whoever looks next may have more luck."""
-    late, shelf.late = shelf.late, []
+    late, storage.late = storage.late, []
     if not queue.deleted:
-        queue.take_up(queue.leave_in_log(shelf, late))
+        queue.take_up(queue.leave_in_log(storage, late))
     queue.let_time_go_on()
 
 
@@ -206,10 +205,10 @@ class _Found:
             yield heapq.heappop(delayed)[2]
 
 
-def _records(ledger: MessageLog, shelves: Sequence[Shelf]) -> Iterator[Iterator[Record]]:
+def _records(ledger: MessageLog, storages: Sequence[QueueStorage]) -> Iterator[Iterator[Record]]:
     """The records of messages in all parts of the log that these need, each once, some at a time."""
     safe = ledger.safe
-    for start, end in _regions(shelves):
+    for start, end in _regions(storages):
         position, end = start, min(end, safe)
         while position < end:
             records = ledger.reader.read(position, _READ_AT_ONCE, end, gaps=True)
@@ -219,9 +218,9 @@ def _records(ledger: MessageLog, shelves: Sequence[Shelf]) -> Iterator[Iterator[
             position = records[-1].end
 
 
-def _regions(shelves: Sequence[Shelf]) -> Iterator[tuple[int, int]]:
+def _regions(storages: Sequence[QueueStorage]) -> Iterator[tuple[int, int]]:
     """Where the messages lie, as parts of the log that do not overlap, in order."""
-    chunks = sorted((chunk.start, chunk.end) for shelf in shelves for chunk in shelf.cursor.chunks)
+    chunks = sorted((chunk.start, chunk.end) for storage in storages for chunk in storage.cursor.chunks)
     if not chunks:
         return
     start, end = chunks[0]
@@ -235,23 +234,23 @@ def _regions(shelves: Sequence[Shelf]) -> Iterator[tuple[int, int]]:
 
 
 def _entries(
-    queue: "Queue", shelf: Shelf, record: Record, messages: QueueMessages, first: int, *, in_memory: bool
+    queue: Queue, storage: QueueStorage, record: Record, messages: QueueMessages, first: int, *, in_memory: bool
 ) -> Generator[list[Entry], None, None]:
     """Entries for the messages of a record that are pending in a cursor, some at a time."""
-    cursor = shelf.cursor
-    lo, hi = max(first, cursor.first), min(first + record.count, shelf.shown)
+    cursor = storage.cursor
+    lo, hi = max(first, cursor.first), min(first + record.count, storage.shown)
     payloads = messages.all() if in_memory and lo < hi else repeat(None, messages.number)
     columns = payloads, messages.sizes, messages.priorities, messages.expires, messages.deliver_at, repeat(record.time)
-    rows: Iterator[tuple[Any, ...]] = zip(repeat(queue), *columns, range(first, first + record.count), strict=False)
+    rows: Iterator[tuple[Any, ...]] = zip(*columns, range(first, first + record.count), strict=False)
     if hi - lo < record.count:
         rows = islice(rows, lo - first, max(lo, hi) - first)
     if cursor.acknowledged.count and cursor.acknowledged.within(lo, hi):
         rows = (row for row in rows if row[-1] not in cursor.acknowledged)
     entries = starmap(Entry, rows)
     while some := list(islice(entries, _AT_ONCE)):
-        if shelf.failed:
+        if storage.failed:
             for entry in some:
-                entry.deliveries = shelf.failed.get(entry.offset, 0)
+                entry.deliveries = storage.failed.get(entry.offset, 0)
         yield some
 
 

@@ -2,12 +2,9 @@
 
 import heapq
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
 
+from heliograph.broker.core.timers import Timer
 from heliograph.broker.queues.entry import GONE, PENDING, Entry
-
-if TYPE_CHECKING:
-    from heliograph.broker.core.timers import Timer
 
 _SWEEP_EVERY = 1000
 """Milliseconds between two sweeps: nobody gets what has expired anyway, a sweep only makes room."""
@@ -19,7 +16,7 @@ Row = tuple[int, int, Entry]
 class Timetable:
     """Two heaps by time: what expires, and what is delayed."""
 
-    def __init__(self, set_timer: "Callable[[int, Callable[[], None]], Timer]", on_due: Callable[[], None]) -> None:
+    def __init__(self, set_timer: Callable[[int, Callable[[], None]], Timer], on_due: Callable[[], None]) -> None:
         """`set_timer(milliseconds since 1970, action)`; `on_due` is called when it is time to look."""
         self._set_timer = set_timer
         self._on_due = on_due

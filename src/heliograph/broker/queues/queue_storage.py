@@ -1,20 +1,17 @@
-"""A queue's shelf: its persistent messages as they are in the log.
+"""A queue's storage: its persistent messages as they are in the log.
 
 Payloads of persistent messages are in memory while there is room, and are read back when there was none. After a
-restart nothing is in memory: what is on the shelf becomes known when somebody first looks into the queue (`loading`).
+restart nothing is in memory: what is on the storage becomes known when somebody first looks into the queue (`loading`).
 """
 
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from heliograph.broker.core.memory import Account
+from heliograph.broker.errors import UnsafeMessage
 from heliograph.broker.queues.entry import PENDING, WAITING, Entry
-from heliograph.errors import Problem
-from heliograph.log import Cursor, CursorReader, QueueMessages, decode_queue_messages
-
-if TYPE_CHECKING:
-    from heliograph.broker.queues.queue_writes import QueueWrites
+from heliograph.log import Cursor, CursorReader, MessageLog, QueueMessages, decode_queue_messages
 
 BUDGET = 64 << 20
 """Bytes of persistent messages that are in memory, over all queues; past it they are only in the log."""
@@ -44,14 +41,26 @@ class Memory:
         self.account.add(size)
 
 
-class Shelf:
+class Writes(Protocol):
+    """What a turn writes to the log for queues."""
+
+    @property
+    def ledger(self) -> MessageLog:
+        """The log."""
+
+    def done(self, cursor: Cursor, offsets: list[int]) -> None:
+        """These messages are not needed any more."""
+
+    def failed(self, cursor: Cursor, offset: int, deliveries: int) -> None:
+        """So many deliveries of a message have failed."""
+
+
+class QueueStorage:
     """The cursor of one queue, and what its messages cost."""
 
     __slots__ = ("_memory", "_reading", "_record", "_writes", "cursor", "failed", "late", "loaded", "shown")
 
-    def __init__(
-        self, writes: "QueueWrites", cursor: Cursor, memory: Memory, failed: dict[int, int] | None = None
-    ) -> None:
+    def __init__(self, writes: Writes, cursor: Cursor, memory: Memory, failed: dict[int, int] | None = None) -> None:
         """`failed` is how often deliveries have failed, by offset."""
         self.cursor = cursor
         self.failed: dict[int, int] = failed or {}
@@ -129,7 +138,7 @@ class Shelf:
     def _read(self, reading: CursorReader, offset: int) -> bytes:
         found = reading.find(offset)
         if found is None:
-            raise Problem(f"cursor {self.cursor.number}: message {offset} is not safe, but somebody wants it")
+            raise UnsafeMessage(f"cursor {self.cursor.number}: message {offset} is not safe, but somebody wants it")
         if self._record is None or self._record[0] != found.record.position:
             messages = decode_queue_messages(found.record.body, found.record.count)
             self._record = found.record.position, messages

@@ -6,41 +6,38 @@ it. Nobody sees the messages before they are safe. What consumers are done with 
 
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
 from heliograph.broker.core.outlet import Outlet
 from heliograph.broker.queues.entry import Entry
-from heliograph.broker.storage import record_kinds as facts
+from heliograph.broker.queues.queue import Queue
+from heliograph.broker.storage import record_kinds
 from heliograph.broker.storage.held_back import HeldBack
 from heliograph.broker.storage.queue_records import DELIVERIES_ROW
+from heliograph.broker.storage.store import Store
 from heliograph.log import Cursor, QueueMessages
-
-if TYPE_CHECKING:
-    from heliograph.broker.queues.queue import Queue
-    from heliograph.broker.storage.store import Store
 
 _RECORD_SIZE = 256 << 10
 """Messages of one record are read back together: it does not get larger than this, unless one message is."""
 
-Runs = dict["Queue", list[Entry]]
+PutRuns = dict[Queue, list[Entry]]
 """The same messages in one or several queues."""
 
 
 class QueueWrites:
     """Gathers until `flush`."""
 
-    def __init__(self, store: "Store", held: HeldBack) -> None:
+    def __init__(self, store: Store, held: HeldBack) -> None:
         self._store = store
         self._held = held
         self.ledger = store.ledger
-        self._gathered: list[Runs] = []
-        self._by_client: list[tuple[Outlet | None, Runs]] = []
+        self._gathered: list[PutRuns] = []
+        self._by_client: list[tuple[Outlet | None, PutRuns]] = []
         """All that has been put, with the client that was being served."""
-        self._last: dict[Queue, Runs] = {}
+        self._last: dict[Queue, PutRuns] = {}
         self._done: dict[Cursor, list[int]] = {}
         self._failed: list[bytes] = []
 
-    def put(self, runs: Runs) -> None:
+    def put(self, runs: PutRuns) -> None:
         """Store these; they are shown when they are safe."""
         self._by_client.append((self._store.defects.serving, runs))
         queues = list(runs)
@@ -49,7 +46,7 @@ class QueueWrites:
             for queue, entries in runs.items():
                 last[queue] += entries
             return
-        gathered: Runs = {queue: list(entries) for queue, entries in runs.items()}
+        gathered: PutRuns = {queue: list(entries) for queue, entries in runs.items()}
         self._gathered.append(gathered)
         self._last.update(dict.fromkeys(queues, gathered))
 
@@ -88,20 +85,20 @@ class QueueWrites:
                 self._store_each(runs, by_client)
         self._held.when_safe(lambda: self._show(kept))
 
-    def _store_each(self, runs: Runs, by_client: "list[tuple[Outlet | None, Runs]]") -> None:
+    def _store_each(self, runs: PutRuns, by_client: list[tuple[Outlet | None, PutRuns]]) -> None:
         """Some of these messages cannot be stored: find out which, and leave them out."""
         defects = self._store.defects
         for place in range(len(next(iter(runs.values())))):
             one = {queue: [run[place]] for queue, run in runs.items()}
-            entry = next(iter(one.values()))[0]
+            queue, (entry,) = next(iter(one.items()))
             if entry.offset >= 0:  # in a record that was written before the one that could not be
                 continue
             try:
                 self.store(one)
             except Exception:
                 _forget([one])
-                client = _sender_of(entry, by_client)
-                defects.note(f"a message for queue {entry.queue.name} could not be stored", client)
+                client = _sender_of(queue, entry, by_client)
+                defects.note(f"a message for queue {queue.name} could not be stored", client)
                 if client is None:
                     self._store.halt()
         for run in runs.values():
@@ -125,12 +122,12 @@ class QueueWrites:
                 self.acknowledge(cursor, offsets)
             self._done.clear()
         if self._failed:
-            self.ledger.append_record(facts.DELIVERIES, *self._failed)
+            self.ledger.append_record(record_kinds.DELIVERIES, *self._failed)
             self._failed.clear()
 
-    def store(self, runs: Runs) -> None:
+    def store(self, runs: PutRuns) -> None:
         """Write the same messages for one or several queues; the entries learn their offsets."""
-        cursors = [queue.shelf.cursor for queue in runs if queue.shelf is not None]
+        cursors = [queue.storage.cursor for queue in runs if queue.storage is not None]
         entries = next(iter(runs.values()))
         for lo, hi in _parts([entry.size for entry in entries]):
             part = entries[lo:hi]
@@ -146,7 +143,7 @@ class QueueWrites:
                 for offset, entry in enumerate(run[lo:hi], first):
                     entry.offset = offset
 
-    def _show(self, gathered: list[Runs]) -> None:
+    def _show(self, gathered: list[PutRuns]) -> None:
         for runs in gathered:
             for queue, entries in runs.items():
                 try:
@@ -162,7 +159,7 @@ class QueueWrites:
             self.ledger.acknowledge(cursor, lo, hi)
 
 
-def _forget(gathered: list[Runs]) -> None:
+def _forget(gathered: list[PutRuns]) -> None:
     """Nobody will see these messages."""
     for runs in gathered:
         for queue, entries in runs.items():
@@ -170,10 +167,10 @@ def _forget(gathered: list[Runs]) -> None:
                 queue.forget_puts(entries)
 
 
-def _sender_of(entry: Entry, by_client: list[tuple[Outlet | None, Runs]]) -> Outlet | None:
+def _sender_of(queue: Queue, entry: Entry, by_client: list[tuple[Outlet | None, PutRuns]]) -> Outlet | None:
     """The client on whose account a message was put; None if it was nobody's."""
     for client, runs in by_client:
-        if entry in runs.get(entry.queue, ()):
+        if entry in runs.get(queue, ()):
             return client
     return None
 

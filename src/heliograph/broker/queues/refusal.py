@@ -1,7 +1,9 @@
-"""What those are told whose wish cannot be granted: an error condition of AMQP 1.0, and a text for people."""
+"""Error conditions of refusals, and what became of runs of messages that were put."""
 
 from collections.abc import Generator
 from typing import NamedTuple
+
+from heliograph.broker.errors import Refusal
 
 NOT_FOUND = "amqp:not-found"
 NOT_ALLOWED = "amqp:not-allowed"
@@ -12,28 +14,6 @@ TOO_LONG = "amqp:link:message-size-exceeded"
 INTERNAL = "amqp:internal-error"
 ROLLED_BACK = "amqp:transaction:rollback"
 PRECONDITION = "amqp:precondition-failed"
-
-
-class Refusal(NamedTuple):
-    """Why something is not done."""
-
-    condition: str
-    text: str
-
-
-class Refused(Exception):
-    """Raised by what has a result when it is granted."""
-
-    def __init__(self, condition: str, text: str) -> None:
-        super().__init__(text)
-        self.refusal = Refusal(condition, text)
-
-
-class NoSuchQueue(Refused):
-    """There is no queue of that name."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(NOT_FOUND, f"there is no queue {name}")
 
 
 class Put(NamedTuple):

@@ -20,7 +20,7 @@ class Counters:
 
 
 @dataclass(slots=True)
-class WorkCounters:
+class UnitOfWorkCounters:
     """Units of work of clients, since the server was started."""
 
     open: int = 0

@@ -1,19 +1,31 @@
-"""A unit of work: puts, gets and publications of which all or none happen."""
+"""A unit of work: puts, gets and publications of which all or none happen.
+
+Theory of operation
+1. Until the commit nothing happens. Puts are counted in their queue (depth, memory) and seen by nobody. What is settled
+   stays locked (`IN_WORK`): whoever had it has done with it, and nobody else gets it. Publications are kept as actions.
+2. `commit` first looks for obstacles: too many messages, a queue that is gone, a log that cannot be written. With one,
+   all is rolled back, and `done` gets the reason. From then on nothing may be refused any more.
+3. What has to be stored is written as one group of the log (`together`): puts, acknowledgements of gets, and what
+   publications store. While that goes on (`committing`), what these publications put into queues is not shown.
+4. When the group is safe, all of it happens at once: gets are gone, what was rejected or released goes back, puts are
+   shown, and `done` is called. Without a log, or with nothing to store, that is right away.
+5. If writing fails, the group leaves no trace, all is rolled back, and the error goes on to whoever committed.
+6. `roll_back` gives gets back to their places, each as a failed delivery. A unit of work ends once: afterwards it is
+   `over`, takes nothing more, and what is settled in it counts as failed.
+"""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from contextlib import AbstractContextManager
+from typing import Protocol
 
 from heliograph.broker.core.memory import Account
+from heliograph.broker.errors import Refusal, Refused
 from heliograph.broker.queues import refusal
-from heliograph.broker.queues.consumer import Consumer
+from heliograph.broker.queues.consumer import FAILED, Consumer, Outcome
 from heliograph.broker.queues.entry import IN_WORK, NOT_STORED, TAKEN, Entry
-from heliograph.broker.queues.outcome import FAILED, Outcome
+from heliograph.broker.queues.queue import Queue
 from heliograph.broker.queues.queue_writes import QueueWrites
-from heliograph.broker.queues.refusal import Refusal, Refused
-
-if TYPE_CHECKING:
-    from heliograph.broker.queues.queue import Queue
-    from heliograph.broker.queues.queues import Queues
+from heliograph.broker.queues.statistics import UnitOfWorkCounters
 
 LIMIT = 10_000
 """Messages in one unit of work."""
@@ -24,10 +36,35 @@ _COST = 2_000
 _MESSAGE_COST = 100
 
 
-class Work:
+class UnitOfWorkHost(Protocol):
+    """All queues, as far as units of work have to do with them."""
+
+    committing: bool
+    """Whether a unit of work is being written: nobody may see anything of it before all of it is safe."""
+
+    @property
+    def works(self) -> UnitOfWorkCounters:
+        """What is counted of units of work."""
+
+    @property
+    def writes(self) -> QueueWrites | None:
+        """What is written to the log for queues; None for a broker that keeps everything in memory."""
+
+    @property
+    def trouble(self) -> Refusal | None:
+        """Why nothing can be stored at present."""
+
+    def together(self) -> AbstractContextManager[None]:
+        """All that is stored within is there after a crash, or nothing of it."""
+
+    def when_safe(self, action: Callable[[], None]) -> None:
+        """Do this when the turn is safe."""
+
+
+class UnitOfWork:
     """Made by `Queues.begin`. Handed to `Queue.put(work=...)` and `Queue.settle(work=...)`; `publish` is for topics."""
 
-    def __init__(self, queues: "Queues", limit: int, *, moves: bool, account: Account | None) -> None:
+    def __init__(self, queues: UnitOfWorkHost, limit: int, *, moves: bool, account: Account | None) -> None:
         """`moves`: what it gets, it puts elsewhere, so nobody has got it. Memory is charged to an account."""
         self._hold = account.hold(_COST) if account is not None else None
         if account is not None and self._hold is None:
@@ -55,7 +92,7 @@ class Work:
         self._publications.append(action)
         return None
 
-    def add_puts(self, queue: "Queue", entries: list[Entry]) -> Refusal | None:
+    def add_puts(self, queue: Queue, entries: list[Entry]) -> Refusal | None:
         """Put these at the commit; called by the queue."""
         # What is not persistent has been charged to the queue.
         kept = sum([entry.size for entry in entries if entry.offset == NOT_STORED])
@@ -64,7 +101,7 @@ class Work:
         self._puts.setdefault(queue, []).extend(entries)
         return None
 
-    def add_settled(self, queue: "Queue", entries: list[Entry], outcome: Outcome, consumer: Consumer | None) -> None:
+    def add_settled(self, queue: Queue, entries: list[Entry], outcome: Outcome, consumer: Consumer | None) -> None:
         """Settle these at the commit; called by the queue.
 
         Nobody waits for an answer to this. So when it is too much, it is the commit that is refused.
@@ -163,8 +200,8 @@ class Work:
             if stored := [entry for entry in entries if entry.offset == NOT_STORED]:
                 writes.store({queue: stored})
         for queue, entries in self._gets.items():
-            if queue.shelf is not None and (offsets := [entry.offset for entry in entries if entry.offset >= 0]):
-                writes.acknowledge(queue.shelf.cursor, offsets)
+            if queue.storage is not None and (offsets := [entry.offset for entry in entries if entry.offset >= 0]):
+                writes.acknowledge(queue.storage.cursor, offsets)
         for action in self._publications:
             action()
 

@@ -1,18 +1,17 @@
 """Routes: who gets the messages of a topic, looked up by the topic's bytes."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from heliograph.broker.core.memory import Budget
+from heliograph.broker.core.outlet import Outlet
+from heliograph.broker.core.span import Span
 from heliograph.broker.core.topics import TopicTree
+from heliograph.broker.queues.binding import Binding, bound
 from heliograph.broker.queues.queue import Queue
-from heliograph.broker.routing.bindings import Binding, bound
-from heliograph.broker.sessions.subscription import ShareGroup, Subscription
+from heliograph.broker.sessions.session import Session, ShareGroup, Subscription
 from heliograph.broker.storage.streams import Stream
 from heliograph.mqtt import ProtocolError, Reason, check_topic_of_client, decode_utf8
-
-if TYPE_CHECKING:
-    from heliograph.broker.delivery.batching import Gathering
 
 Durable = Subscription | ShareGroup
 """A receiver with a spool."""
@@ -32,6 +31,8 @@ _GATHERED_AT_ONCE = 1000
 _COPIES_AT_ONCE = 50_000
 """Messages that several clients have sent, and these times their receivers: each is looked at for each receiver."""
 _ALL = 1 << 32
+WORTH_COPYING = 64 << 10
+"""Bytes of a message that are stored anew for each part of its receivers. One that has more goes to all in one go."""
 
 
 class Route:
@@ -40,14 +41,14 @@ class Route:
 
     __slots__ = (
         "_parts",
+        "batches",
         "bound",
         "catching_up",
         "durable",
-        "gatherings",
         "gathers",
         "groups",
         "most",
-        "most_gathered",
+        "most_batched",
         "partitions",
         "receivers",
         "straight3",
@@ -97,14 +98,26 @@ class Route:
             or any(one.outlet.one_by_one for group in groups for one in group.members)
         )
         """Whether messages of several clients can be published together: nobody has to look at each of them."""
-        self.most_gathered = max(1, min(_GATHERED_AT_ONCE, _COPIES_AT_ONCE // max(1, len(receivers)), self.most))
+        self.most_batched = max(1, min(_GATHERED_AT_ONCE, _COPIES_AT_ONCE // max(1, len(receivers)), self.most))
         """How many messages of several clients can be published together."""
         self.partitions = [stream for stream in self.streams if len(stream.cursors) > 1]
         """Streams that put the messages of each topic into one of several partitions."""
-        self.gatherings: dict[int, Gathering] = {}
+        self.batches: dict[int, Batch] = {}
         """What is to be published together at the end of this turn."""
 
-    def gathering_key(self, topic: bytes, qos: int, version5: bool) -> int:
+    def stores(self, span: Span) -> bool:
+        """Whether MQTT needs these messages in the log: somebody may be away, or they are to be retained."""
+        if self.streams:
+            return True
+        if span.retain and not span.retold and not span.topic.startswith(b"$SYS/"):
+            return True
+        return span.qos > 0 and bool(self.durable)
+
+    def needs_disk(self, span: Span) -> bool:
+        """Whether the log gets these messages, for whomever."""
+        return self.stores(span) or (span.qos > 0 and self.bound is not None and self.bound.is_durable)
+
+    def batch_key(self, topic: bytes, qos: int, version5: bool) -> int:
         """The same for messages that can be published together."""
         key = qos << 1 | version5
         for stream in self.partitions:
@@ -160,8 +173,60 @@ def _straight(subscriptions: tuple[Subscription, ...], *, version5: bool) -> tup
     return tuple(chosen)
 
 
+class Publisher(Protocol):
+    """A client of MQTT, as far as its messages gather with those of others."""
+
+    outlet: Outlet
+    session: Session | None
+    version: int
+    version5: bool
+    explain: bool
+    """It wants reason strings."""
+    batch: "Batch | None"
+    """What it has published in this turn waits there."""
+
+    def find_route(self, topic: bytes) -> Route:
+        """Where messages of a topic go; ProtocolError if it is no topic name."""
+
+    def end(self, reason: Reason, text: str, *, publish_will: bool = False) -> None:
+        """End the connection from this side."""
+
+
+class Batch:
+    """Messages for the same receivers, column by column."""
+
+    __slots__ = ("arrivals", "generation", "heads", "name_ends", "packets", "publishers", "qos", "route", "version5")
+
+    def __init__(self, route: Route, generation: int, qos: int, version5: bool) -> None:
+        self.route = route
+        self.generation = generation
+        """Of the routes when the first message came."""
+        self.qos = qos
+        self.version5 = version5
+        self.publishers: list[Publisher] = []
+        self.packets: list[bytes] = []
+        self.name_ends: list[int] = []
+        """Where the topic ends in each packet, and the packet identifier stands."""
+        self.heads: list[int] = []
+        """Bytes before the payload in each packet."""
+        self.arrivals: list[int] | None = [] if route.partitions else None
+        """The place of each message among all of this turn, where one publisher's may be in several batches."""
+
+    def add(self, publisher: Publisher, packet: bytes, name_end: int, head: int) -> None:
+        """One more message."""
+        self.publishers.append(publisher)
+        self.packets.append(packet)
+        self.name_ends.append(name_end)
+        self.heads.append(head)
+
+    def identifier(self, at: int) -> int:
+        """The packet identifier that a message came with."""
+        packet, name_end = self.packets[at], self.name_ends[at]
+        return packet[name_end] << 8 | packet[name_end + 1]
+
+
 class RouteTable:
-    """Topic bytes to route. The subscription tree is walked only for topics that are not in the cache."""
+    """Receivers by topic filter, and routes by topic. The tree is walked only for topics that are not in the cache."""
 
     # A publisher that never repeats a topic must not fill the memory; whoever repeats one soon has it back.
     CACHE_SIZE = 100_000
@@ -170,8 +235,9 @@ class RouteTable:
     _TOPIC_COST = 150
     _RECEIVER_COST = 40
 
-    def __init__(self, tree: TopicTree[Receiver], memory: Budget) -> None:
-        self._tree = tree
+    def __init__(self, memory: Budget) -> None:
+        self.tree: TopicTree[Receiver] = TopicTree()
+        """Receivers by topic filter. Whoever changes it calls `forget` when the receiver is as it is to be."""
         self._account = memory.account("routes", "")
         self._shared: dict[tuple[Receiver, ...], Route] = {}
         self.cache: dict[bytes, Route] = {}
@@ -187,7 +253,7 @@ class RouteTable:
         check_topic_of_client(name)
         if name.count("/") >= most_levels:
             raise ProtocolError(Reason.TOPIC_NAME_INVALID, f"topic has more than {most_levels} levels")
-        found = tuple(self._tree.match(name))
+        found = tuple(self.tree.match(name))
         route = self._shared.get(found)
         size = self._TOPIC_COST + len(topic)
         if route is None:

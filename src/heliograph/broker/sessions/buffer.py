@@ -35,7 +35,7 @@ def _size(what: Span | bytes) -> int:
     return _COST + len(what) if isinstance(what, bytes) else what.cost
 
 
-class Held:
+class BufferTotals:
     """What waits in all buffers together. The bytes of a span count once, in however many buffers it is."""
 
     __slots__ = ("bytes", "messages")
@@ -82,7 +82,7 @@ class Buffer:
         "waiting",
     )
 
-    def __init__(self, held: Held, account: Account) -> None:
+    def __init__(self, held: BufferTotals, account: Account) -> None:
         """What waits is charged to the account."""
         self._held = held
         self._account = account

@@ -1,15 +1,24 @@
-"""A session: what the server remembers of one client, connected or not."""
+"""Sessions and subscriptions: what the server remembers of one client, connected or not.
+
+A session has subscriptions, by filter. Each knows its session, for that has the window and pays for what waits. Sharers
+of a filter form a group, which has the buffer and the place in the log for all of them.
+"""
+
+from collections.abc import Callable
+from itertools import chain
 
 from heliograph.broker.core.limits import Limits
 from heliograph.broker.core.memory import Account, Hold
 from heliograph.broker.core.outlet import NOWHERE, Outlet
+from heliograph.broker.core.retained import Walk
 from heliograph.broker.core.slices import Steps
 from heliograph.broker.core.span import Span
 from heliograph.broker.core.timers import Timer
+from heliograph.broker.sessions.buffer import Buffer, BufferTotals
 from heliograph.broker.sessions.identifier_set import IdentifierSet
-from heliograph.broker.sessions.subscription import Subscription
+from heliograph.broker.sessions.spool import Spool
 from heliograph.broker.sessions.window import Settled, Window
-from heliograph.mqtt import Will
+from heliograph.mqtt import Will, encode_varint
 
 FOR_EVER = 0xFFFFFFFF
 _COST = 3_000
@@ -75,7 +84,7 @@ class Session:
         self.end_timer: Timer | None = None
         """Ends the session of a client that is away; None while connected or if it is kept for ever."""
         self.subscriptions: dict[str, Subscription] = {}
-        self.window: Window | None = None
+        self.window: Window[Subscription] | None = None
         self.inflight_limit = 0
         self.received: IdentifierSet | None = None
         """QoS 2 identifiers received from the client and not yet released."""
@@ -108,7 +117,7 @@ class Session:
         if self.received is not None:
             self.received.remove(packet_id, packet_id + 1)
 
-    def room(self) -> int:
+    def window_room(self) -> int:
         """How many QoS 1 and 2 messages can be sent now."""
         return self.window.room() if self.window else self.inflight_limit
 
@@ -121,7 +130,7 @@ class Session:
             return True  # there is room for more than that, whoever has what is taken
         return self.account.has_room(span.cost)
 
-    def own_window(self) -> Window:
+    def own_window(self) -> "Window[Subscription]":
         """The window, made if there was none yet."""
         if self.window is None:
             self.window = Window(self.inflight_limit, self.settled)
@@ -153,8 +162,114 @@ class Session:
             self.window.forget_spans()
         return left
 
-    def note_backlog(self, subscription: Subscription) -> None:
+    def note_backlog(self, subscription: "Subscription") -> None:
         """Messages wait for this subscription: look there when the client can take more."""
         if self.backlog is None:
             self.backlog = {}
         self.backlog[subscription] = None
+
+
+_SUBSCRIPTION_IDENTIFIER = b"\x0b"
+_SUBSCRIPTION_COST = 1_200
+"""Bytes of memory that a subscription takes, with its place in the log and its filter aside."""
+
+
+def subscription_cost(topic_filter: str) -> int:
+    """Bytes of memory that a subscription takes. The filter is there twice: as a whole, and level by level."""
+    return _SUBSCRIPTION_COST + 2 * len(topic_filter)
+
+
+class Subscription:
+    """One client's subscription to one filter."""
+
+    __slots__ = (
+        "buffer",
+        "extra",
+        "filter",
+        "group",
+        "no_local",
+        "outlet",
+        "qos",
+        "retain_as_published",
+        "retained",
+        "sent",
+        "session",
+        "spool",
+    )
+
+    def __init__(self, session: Session, topic_filter: str, group: "ShareGroup | None" = None) -> None:
+        self.session = session
+        self.filter = topic_filter
+        """The filter as the client wrote it, prefix of a shared subscription included."""
+        self.group = group
+        self.outlet: Outlet = session.outlet
+        """The session's outlet, here too because each delivery needs it."""
+        self.qos = 0
+        self.no_local = False
+        self.retain_as_published = False
+        self.extra = b""
+        """The encoded subscription identifier property, if the client gave one."""
+        # Most subscriptions never need to buffer anything: it is made with the first message that has to wait.
+        self.buffer: Buffer | None = group.buffer if group else None
+        self.spool: Spool | None = group.spool if group else None
+        """What the log keeps for this subscription; None if nothing is kept there."""
+        self.retained: Walk | None = None
+        """What is retained and yet to be sent, while the client's SUBSCRIBE is being taken."""
+        self.sent = 0
+
+    def set_options(self, qos: int, no_local: bool, retain_as_published: bool, identifier: int | None) -> None:
+        """What SUBSCRIBE asked for; a later SUBSCRIBE to the same filter changes it."""
+        self.qos = qos
+        self.no_local = no_local
+        self.retain_as_published = retain_as_published
+        self.extra = _SUBSCRIPTION_IDENTIFIER + encode_varint(identifier) if identifier else b""
+
+    @property
+    def is_there(self) -> bool:
+        """Whether its client still has it."""
+        return self.session.subscriptions.get(self.filter) is self
+
+    def copy(self) -> "Subscription":
+        """Another one for the same messages, with the same options."""
+        other = Subscription(self.session, self.filter, self.group)
+        other.qos, other.no_local, other.retain_as_published = self.qos, self.no_local, self.retain_as_published
+        other.extra, other.spool = self.extra, self.spool
+        return other
+
+    def own_buffer(self, held: BufferTotals) -> Buffer:
+        """The buffer, made if there was none yet."""
+        if self.buffer is None:
+            self.buffer = Buffer(held, self.session.account)
+        return self.buffer
+
+
+class ShareGroup:
+    """The sharers of one filter under one name: each message goes to one of them."""
+
+    __slots__ = ("buffer", "filter", "members", "name", "spool", "turn")
+
+    def __init__(self, name: str, topic_filter: str, held: BufferTotals, account: Account) -> None:
+        self.name = name
+        self.filter = topic_filter
+        self.members: list[Subscription] = []
+        self.buffer = Buffer(held, account)
+        self.spool: Spool | None = None
+        """What the log keeps for the group, once a durable session is among its members."""
+        self.turn = 0
+        """The member that was the last to get something, or the first if all have got something."""
+
+    def in_turn(self, can_take: Callable[[Subscription], object], most: int) -> list[Subscription]:
+        """Members that can take messages, at most so many, beginning with the one whose turn it is.
+
+        The next call begins behind the last of them, or one later if that is the same.
+        """
+        members, found = self.members, []
+        first = (self.turn + 1) % len(members)
+        self.turn = first
+        for at in chain(range(first, len(members)), range(first)):
+            if can_take(members[at]):
+                found.append(members[at])
+                if len(found) == most:
+                    self.turn = at if most < len(members) else first
+                    break
+        return found

@@ -8,7 +8,7 @@ from heliograph.broker.core.span import Span
 from heliograph.log import Cursor, CursorReader, FoundRecord, MessageLog, Ranges
 
 
-class Total:
+class SpoolTotals:
     """How many messages wait in all spools together."""
 
     __slots__ = ("messages",)
@@ -33,7 +33,7 @@ class Spool:
         "unsent",
     )
 
-    def __init__(self, ledger: MessageLog, cursor: Cursor, total: Total) -> None:
+    def __init__(self, ledger: MessageLog, cursor: Cursor, total: SpoolTotals) -> None:
         self._ledger = ledger
         self.cursor = cursor
         self.unsent = Ranges()

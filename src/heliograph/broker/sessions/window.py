@@ -17,25 +17,55 @@ Theory of operation
 """
 
 from collections import deque
-from typing import TYPE_CHECKING
+from collections.abc import Sized
+from typing import Generic, Protocol, TypeVar
 
+from heliograph.broker.core.memory import Account
 from heliograph.broker.core.mixed_span import MixedSpan
 from heliograph.broker.core.span import Span
+from heliograph.log import Cursor
 from heliograph.mqtt import LAST_ID, ProtocolError, Reason
 
-if TYPE_CHECKING:
-    from heliograph.broker.sessions.subscription import Subscription
-    from heliograph.log import Cursor
-
-Settled = list[tuple["Cursor", int, int]]
+Settled = list[tuple[Cursor, int, int]]
 """Cursor, offset and number of messages that are done with."""
+
+
+class Charged(Protocol):
+    """Who pays for what is kept in memory: a session."""
+
+    @property
+    def account(self) -> Account:
+        """Its account."""
+
+
+class Sharers(Protocol):
+    """A group of clients that share a subscription."""
+
+    @property
+    def members(self) -> Sized:
+        """Those that are left."""
+
+
+class Recipient(Protocol):
+    """What messages were sent for, as far as a window asks: a subscription."""
+
+    @property
+    def session(self) -> Charged:
+        """The session of its client."""
+
+    @property
+    def group(self) -> Sharers | None:
+        """The group, if it is a shared subscription."""
+
+
+R = TypeVar("R", bound=Recipient)
 
 # So many spans on their way, and of so few bytes, are part of what a session takes. The others are charged.
 _FEW = 4
 _SMALL = 4096
 
 
-class Flight:
+class Flight(Generic[R]):
     """Messages `lo` to `lo + count` of a span, sent with identifiers from `first` on."""
 
     __slots__ = ("count", "cursor", "first", "held", "lo", "offset", "qos", "span", "subscription")
@@ -45,10 +75,10 @@ class Flight:
         first: int,
         count: int,
         qos: int,
-        subscription: "Subscription",
+        subscription: R,
         span: Span | None,
         lo: int,
-        cursor: "Cursor | None" = None,
+        cursor: Cursor | None = None,
         offset: int = 0,
     ) -> None:
         self.first = first
@@ -63,7 +93,7 @@ class Flight:
         self.held = False
         """Not yet sent again after a reconnect."""
 
-    def split(self, at: int) -> "Flight":
+    def split(self, at: int) -> "Flight[R]":
         """Cut everything from message `at` on off; it is a flight of its own."""
         tail = Flight(
             self.first + at,
@@ -87,7 +117,7 @@ class Flight:
         self.count -= number
 
 
-class Window:
+class Window(Generic[R]):
     """What is in flight to one client, at most `limit` messages."""
 
     __slots__ = (
@@ -108,7 +138,7 @@ class Window:
         self._settled = settled
         self.next_id = 1
         self.in_flight = 0
-        self.sent: deque[Flight] = deque()
+        self.sent: deque[Flight[R]] = deque()
         self.released: deque[list[int]] = deque()
         """[first identifier, count] of QoS 2 messages that the client has, and whose PUBCOMP is awaited."""
         self.scattered = False
@@ -154,12 +184,12 @@ class Window:
 
     def issue(
         self,
-        subscription: "Subscription",
+        subscription: R,
         span: Span,
         lo: int,
         count: int,
         qos: int,
-        cursor: "Cursor | None" = None,
+        cursor: Cursor | None = None,
         offset: int = 0,
     ) -> int:
         """Take `count` messages (no more than `room()`) into the window; the first of their identifiers."""
@@ -243,7 +273,7 @@ class Window:
             self._released_ids = {i for first, count in self.released for i in range(first, first + count)}
         return packet_id in self._released_ids
 
-    def take_back(self) -> list[Flight]:
+    def take_back(self) -> list[Flight[R]]:
         """Remove and return the QoS 1 flights of shared subscriptions, so that other sharers can get them."""
         back = [f for f in self.sent if f.qos == 1 and f.subscription.group and f.subscription.group.members]
         if back:
@@ -254,7 +284,7 @@ class Window:
             self._tidy()
         return back
 
-    def restore(self, flights: list[Flight], released: list[tuple[int, int]], next_id: int) -> None:
+    def restore(self, flights: list[Flight[R]], released: list[tuple[int, int]], next_id: int) -> None:
         """Be as another window was: what had been sent, received, and not yet used."""
         self.sent = deque(flights)
         self.released = deque([first, count] for first, count in released)
@@ -274,10 +304,10 @@ class Window:
         for flight in self.sent:
             flight.held = True
 
-    def let_go(self) -> list[Flight]:
+    def let_go(self) -> list[Flight[R]]:
         """Held flights that the client can take now, in their order; they are not held any more."""
         room = self.limit - self.in_flight + sum(f.count for f in self.sent if f.held)
-        flights: list[Flight] = []
+        flights: list[Flight[R]] = []
         for flight in self.sent:
             if not flight.held:
                 continue
@@ -293,16 +323,16 @@ class Window:
         self.holds = bool(self.sent) and self.sent[-1].held
         return flights
 
-    def hold_again(self, flights: list[Flight]) -> None:
+    def hold_again(self, flights: list[Flight[R]]) -> None:
         """These, the last that `let_go` gave, cannot be sent yet."""
         for flight in flights:
             flight.held = True
         self.holds = True
 
-    def take_apart(self, flight: Flight, span: MixedSpan) -> None:
+    def take_apart(self, flight: Flight[R], span: MixedSpan) -> None:
         """From now on, each message of a flight is one of its own."""
         at = self.sent.index(flight)
-        rest: Flight | None = flight
+        rest: Flight[R] | None = flight
         while rest is not None:
             one, rest = rest, rest.split(1) if rest.count > 1 else None
             if one is not flight:
@@ -310,7 +340,7 @@ class Window:
                 self.sent.insert(at, one)
             one.span, one.lo = span.single(one.lo), 0
 
-    def drop(self, flight: Flight) -> None:
+    def drop(self, flight: Flight[R]) -> None:
         """The messages of a flight are done with, whatever the client says."""
         self.sent.remove(flight)
         if flight.cursor is not None:

@@ -2,15 +2,14 @@
 
 Most sessions of a large server are of this kind: nothing is on its way, there is no will, and messages that wait are an
 affair of cursors. While a log is read, what is known of one are these bytes, which take a twentieth of the memory of a
-`KeptSession`.
+`RecoveredSession`.
 """
 
 import struct
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from heliograph.broker.sessions.session import Session
-from heliograph.broker.sessions.subscription import Subscription
+from heliograph.broker.sessions.session import Session, Subscription
 
 AT_ONCE = 100
 """Sessions and subscriptions in one record, about; they are put down in one go."""
@@ -23,7 +22,7 @@ _NUMBER = struct.Struct("<4xI")
 _QOS, _NO_LOCAL, _RETAIN_AS_PUBLISHED = 3, 4, 8
 
 
-class AwaySubscription(NamedTuple):
+class OfflineSubscription(NamedTuple):
     """One subscription of such a session."""
 
     filter: str
@@ -52,7 +51,7 @@ class AwaySubscription(NamedTuple):
         }
 
 
-class AwaySession(NamedTuple):
+class OfflineSession(NamedTuple):
     """What is known of one session."""
 
     number: int
@@ -61,7 +60,7 @@ class AwaySession(NamedTuple):
     away: int
     """Since when, in milliseconds since 1970."""
     next_id: int
-    subscriptions: list[AwaySubscription]
+    subscriptions: list[OfflineSubscription]
 
     def fact(self) -> dict[str, Any]:
         """The same in the form of a `session` fact."""
@@ -103,10 +102,10 @@ def is_simple(session: Session) -> bool:
     )
 
 
-def of_session(session: Session, away: int) -> AwaySession:
+def of_session(session: Session, away: int) -> OfflineSession:
     """What is known of a session that is simple."""
     subscriptions = [
-        AwaySubscription(
+        OfflineSubscription(
             one.filter,
             one.spool.cursor.number if one.spool else 0,
             options_of(one.qos, no_local=one.no_local, retain_as_published=one.retain_as_published),
@@ -115,7 +114,7 @@ def of_session(session: Session, away: int) -> AwaySession:
         for one in session.subscriptions.values()
     ]
     next_id = session.window.next_id if session.window else 1
-    return AwaySession(session.number, session.client_id, session.expiry, away, next_id, subscriptions)
+    return OfflineSession(session.number, session.client_id, session.expiry, away, next_id, subscriptions)
 
 
 def options_of(qos: int, *, no_local: bool, retain_as_published: bool) -> int:
@@ -134,7 +133,7 @@ def split(body: bytes) -> Iterator[tuple[int, bytes]]:
         at += length
 
 
-def decode(one: bytes) -> AwaySession:
+def decode(one: bytes) -> OfflineSession:
     """What `encode` has put down."""
     _, number, expiry, away, next_id, size, count = _SESSION.unpack_from(one)
     at = _SESSION.size + size
@@ -145,6 +144,6 @@ def decode(one: bytes) -> AwaySession:
         at += _SUBSCRIPTION.size
         extra = one[at : at + extra_size]
         at += extra_size
-        subscriptions.append(AwaySubscription(one[at : at + filter_size].decode(), cursor, options, extra))
+        subscriptions.append(OfflineSubscription(one[at : at + filter_size].decode(), cursor, options, extra))
         at += filter_size
-    return AwaySession(number, client, expiry, away, next_id, subscriptions)
+    return OfflineSession(number, client, expiry, away, next_id, subscriptions)

@@ -6,8 +6,8 @@ import struct
 from typing import Any
 
 from heliograph.broker.core.queue_definition import LONGEST_LIFE, QueueDefinition
-from heliograph.broker.storage import record_kinds as facts
-from heliograph.errors import Problem
+from heliograph.broker.errors import MalformedObject
+from heliograph.broker.storage import record_kinds
 from heliograph.log import ApplicationRecord, Cursor, Record
 from heliograph.objects import is_number, shown_value
 
@@ -17,7 +17,7 @@ DELIVERIES_ROW = struct.Struct("<IQI")
 """Number of the cursor, offset of the message, failed deliveries."""
 
 
-def queue_fact(definition: QueueDefinition, cursor: int, bindings: list[dict[str, Any]]) -> ApplicationRecord:
+def queue_record(definition: QueueDefinition, cursor: int, bindings: list[dict[str, Any]]) -> ApplicationRecord:
     """All that is known of a queue; the cursor is 0 for an alias or a model."""
     fact = {
         "queue": definition.name,
@@ -25,15 +25,15 @@ def queue_fact(definition: QueueDefinition, cursor: int, bindings: list[dict[str
         "definition": {**dataclasses.asdict(definition), "max_ttl": definition.max_ttl_ms},
         "bindings": bindings,
     }
-    return facts.QUEUE, facts.as_json(fact)
+    return record_kinds.QUEUE, record_kinds.as_json(fact)
 
 
-def gone_fact(name: str) -> ApplicationRecord:
+def queue_gone_record(name: str) -> ApplicationRecord:
     """There is nothing behind this name any more."""
-    return facts.QUEUE_GONE, facts.as_json({"queue": name})
+    return record_kinds.QUEUE_GONE, record_kinds.as_json({"queue": name})
 
 
-class QueueFacts:
+class QueueRecords:
     """What the log says of queues, while it is read."""
 
     def __init__(self) -> None:
@@ -45,15 +45,15 @@ class QueueFacts:
 
     def take(self, record: Record) -> bool:
         """Take up a fact, if it is about queues."""
-        if record.kind == facts.QUEUE:
+        if record.kind == record_kinds.QUEUE:
             fact = json.loads(record.body)
             if not isinstance(fact["cursor"], int):
-                raise Problem(f"expected the number of a cursor, found {fact['cursor']!r}")
+                raise MalformedObject(f"expected the number of a cursor, found {fact['cursor']!r}")
             self._by_name[fact["queue"]] = fact
             self.records[fact["queue"]] = record
-        elif record.kind == facts.QUEUE_GONE:
+        elif record.kind == record_kinds.QUEUE_GONE:
             self.forget(json.loads(record.body)["queue"])
-        elif record.kind == facts.DELIVERIES:
+        elif record.kind == record_kinds.DELIVERIES:
             for cursor, offset, deliveries in DELIVERIES_ROW.iter_unpack(record.body):
                 self._failed.setdefault(cursor, {})[offset] = deliveries
         else:
@@ -76,7 +76,7 @@ class QueueFacts:
         attributes = fact["definition"]
         definition = QueueDefinition(**{**attributes, "max_ttl": _seconds(attributes.get("max_ttl", 0))})
         if definition.name != name:
-            raise Problem(f"expected the definition of queue {name}, found that of {definition.name}")
+            raise MalformedObject(f"expected the definition of queue {name}, found that of {definition.name}")
         return definition, fact["cursor"]
 
     def bindings(self, name: str) -> list[dict[str, Any]]:
@@ -92,5 +92,5 @@ class QueueFacts:
 
 def _seconds(milliseconds: Any) -> float:
     if not is_number(milliseconds, int) or abs(milliseconds) > _MILLISECONDS * LONGEST_LIFE:
-        raise Problem(f"max_ttl: expected milliseconds, found {shown_value(milliseconds)}")
+        raise MalformedObject(f"max_ttl: expected milliseconds, found {shown_value(milliseconds)}")
     return float(milliseconds / _MILLISECONDS)

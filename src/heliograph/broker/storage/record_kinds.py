@@ -1,8 +1,8 @@
-"""What the log is told of sessions: the kinds of records, and what stands in them.
+"""Records of sessions and streams: the kinds of records that the broker writes, and what stands in them.
 
-Rare facts are JSON, so that a person can read a dump of the log; `moves`, of which there is one for each turn of the
-server, are packed. A `session` fact is all that is known of a session, when it begins and in checkpoints; the others
-are changes to it. A `stream` fact is all that is known of a stream but its messages.
+Rare records are JSON, so that a person can read a dump of the log; `moves`, of which there is one for each turn of the
+server, are packed. A `session` record is all that is known of a session, when it begins and in checkpoints; the others
+are changes to it. A `stream` record is all that is known of a stream but its messages.
 """
 
 import base64
@@ -10,8 +10,7 @@ import json
 import struct
 from typing import Any, NamedTuple
 
-from heliograph.broker.sessions.session import Session
-from heliograph.broker.sessions.subscription import Subscription
+from heliograph.broker.sessions.session import Session, Subscription
 from heliograph.log import FIRST_APPLICATION_KIND
 from heliograph.mqtt import Will, decode_properties, encode_properties
 
@@ -19,12 +18,12 @@ SESSION, ENDED, PRESENCE, SUBSCRIBED, UNSUBSCRIBED, MOVES, RETAINED, STREAM = ra
     FIRST_APPLICATION_KIND, FIRST_APPLICATION_KIND + 8
 )
 QUEUE, QUEUE_GONE, DELIVERIES = range(FIRST_APPLICATION_KIND + 8, FIRST_APPLICATION_KIND + 11)
-"""See `queues.facts`."""
+"""See `queue_records`."""
 SET_ASIDE = FIRST_APPLICATION_KIND + 11
 """See `set_aside`."""
 STREAM_GONE = FIRST_APPLICATION_KIND + 12
 AWAY = FIRST_APPLICATION_KIND + 13
-"""See `away_facts`."""
+"""See `offline_sessions`."""
 LAST = AWAY
 
 ISSUED, RECEIVED, COMPLETED, TAKEN, RELEASED = range(1, 6)
@@ -60,7 +59,7 @@ def as_json(fact: dict[str, Any]) -> bytes:
     return json.dumps(fact, separators=(",", ":")).encode()
 
 
-def session_fact(session: Session, presence: dict[str, Any]) -> dict[str, Any]:
+def session_record(session: Session, presence: dict[str, Any]) -> dict[str, Any]:
     """All that is known of a session."""
     window = session.window
     flights = [f for f in window.sent if f.cursor is not None] if window else []
@@ -72,13 +71,13 @@ def session_fact(session: Session, presence: dict[str, Any]) -> dict[str, Any]:
         "next_id": window.next_id if window else 1,
         "sent": [[f.first, f.count, f.qos, f.cursor.number, f.offset] for f in flights if f.cursor],
         "released": [list(pair) for pair in window.released] if window else [],
-        "subscriptions": [subscription_fact(one) for one in session.subscriptions.values()],
+        "subscriptions": [subscription_record(one) for one in session.subscriptions.values()],
         # Unsubscribed, but not all of its messages that were on their way have been acknowledged.
-        "retired": [subscription_fact(one) for one in {f.subscription: None for f in flights} if one not in known],
+        "retired": [subscription_record(one) for one in {f.subscription: None for f in flights} if one not in known],
     }
 
 
-def subscription_fact(subscription: Subscription) -> dict[str, Any]:
+def subscription_record(subscription: Subscription) -> dict[str, Any]:
     """All that is known of a subscription."""
     return {
         "filter": subscription.filter,
@@ -90,7 +89,7 @@ def subscription_fact(subscription: Subscription) -> dict[str, Any]:
     }
 
 
-def will_fact(will: Will | None) -> dict[str, Any] | None:
+def will_record(will: Will | None) -> dict[str, Any] | None:
     """A will as JSON can have it."""
     if will is None:
         return None

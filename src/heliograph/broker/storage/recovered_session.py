@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from heliograph.broker.storage import record_kinds as facts
-from heliograph.broker.storage.offline_sessions import AwaySession, AwaySubscription, options_of
+from heliograph.broker.storage import record_kinds
+from heliograph.broker.storage.offline_sessions import OfflineSession, OfflineSubscription, options_of
 from heliograph.log import Ranges, Record
 from heliograph.mqtt import LAST_ID, check_topic_filter, split_share
 
@@ -13,7 +13,7 @@ Issued = tuple[int, int, int, int, int]
 _ISSUED_MOST = 4 * LAST_ID
 
 
-class KeptSession:
+class RecoveredSession:
     """What is known of one session."""
 
     def __init__(self, fact: dict[str, Any], position: int) -> None:
@@ -41,7 +41,7 @@ class KeptSession:
             "subscriptions": list(self.subscriptions.values()),
             "retired": self.retired,
         }
-        return Record(self.position, facts.SESSION, facts.as_json(fact))
+        return Record(self.position, record_kinds.SESSION, record_kinds.as_json(fact))
 
     def packed(self) -> bytes | None:
         """All of it in the short form; None if that has no place for it, or something is wrong with it."""
@@ -51,7 +51,7 @@ class KeptSession:
             return None
         try:
             subscriptions = list(map(_packed, self.subscriptions.values()))
-            away = AwaySession(
+            away = OfflineSession(
                 self.number, self.client, presence["expiry"], presence["away"], self.next_id, subscriptions
             )
             return away.encode()
@@ -76,30 +76,30 @@ class KeptSession:
         self.issued = kept[::-1]
 
 
-def _packed(fact: dict[str, Any]) -> AwaySubscription:
+def _packed(fact: dict[str, Any]) -> OfflineSubscription:
     check_topic_filter(fact["filter"])
     if fact["qos"] not in {0, 1, 2}:
         raise ValueError(fact["qos"])
     options = options_of(fact["qos"], no_local=fact["no_local"], retain_as_published=fact["retain_as_published"])
-    return AwaySubscription(fact["filter"], fact["cursor"], options, bytes.fromhex(fact["extra"]))
+    return OfflineSubscription(fact["filter"], fact["cursor"], options, bytes.fromhex(fact["extra"]))
 
 
-def apply(kept: KeptSession, move: facts.Move) -> None:
+def apply(kept: RecoveredSession, move: record_kinds.Move) -> None:
     """Packet identifiers have come further."""
     ids = move.first, move.first + move.number
-    if move.what == facts.ISSUED:
+    if move.what == record_kinds.ISSUED:
         kept.issue(move.first, move.number, move.qos, move.cursor, move.offset)
-    elif move.what == facts.RECEIVED:
+    elif move.what == record_kinds.RECEIVED:
         kept.released.add(*ids)
-    elif move.what == facts.COMPLETED:
+    elif move.what == record_kinds.COMPLETED:
         kept.released.remove(*ids)
-    elif move.what == facts.TAKEN:
+    elif move.what == record_kinds.TAKEN:
         kept.received.update(range(*ids))
-    elif move.what == facts.RELEASED:
+    elif move.what == record_kinds.RELEASED:
         kept.received.difference_update(range(*ids))
 
 
-def without_shared(kept: KeptSession) -> list[Issued]:
+def without_shared(kept: RecoveredSession) -> list[Issued]:
     """What was sent, without QoS 1 messages of groups: when the client goes, others get those."""
     shared = {one["cursor"] for one in kept.subscriptions.values() if split_share(one["filter"])[0] is not None}
     return [one for one in kept.issued if one[2] == 2 or one[3] not in shared]

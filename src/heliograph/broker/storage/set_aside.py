@@ -10,25 +10,25 @@ import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from heliograph.broker.storage import record_kinds as facts
+from heliograph.broker.storage import record_kinds
 from heliograph.errors import Problem
 from heliograph.log import MESSAGES, ApplicationRecord, Record
 from heliograph.mqtt import ProtocolError
 from heliograph.objects import shown_value
 
 _NAMES = {
-    facts.SESSION: ("session", "client"),
-    facts.SUBSCRIBED: ("subscription", "filter"),
-    facts.STREAM: ("stream", "stream"),
-    facts.QUEUE: ("queue", "queue"),
+    record_kinds.SESSION: ("session", "client"),
+    record_kinds.SUBSCRIBED: ("subscription", "filter"),
+    record_kinds.STREAM: ("stream", "stream"),
+    record_kinds.QUEUE: ("queue", "queue"),
 }
 """What people call those that have cursors, and where their facts have the name."""
 OTHERS = {
     MESSAGES: "messages",
-    facts.RETAINED: "retained message",
-    facts.MOVES: "packet identifiers",
-    facts.DELIVERIES: "failed deliveries",
-    facts.AWAY: "sessions",
+    record_kinds.RETAINED: "retained message",
+    record_kinds.MOVES: "packet identifiers",
+    record_kinds.DELIVERIES: "failed deliveries",
+    record_kinds.AWAY: "sessions",
 }
 
 
@@ -53,7 +53,7 @@ class SetAside(NamedTuple):
     def fact(self) -> ApplicationRecord:
         """What the log is told of it."""
         told = {**self._asdict(), "body": base64.b64encode(self.body).decode()}
-        return facts.SET_ASIDE, facts.as_json(told)
+        return record_kinds.SET_ASIDE, record_kinds.as_json(told)
 
 
 def read_set_aside(body: bytes) -> SetAside:
@@ -95,7 +95,7 @@ class SetAsides:
         except (ValueError, RecursionError):
             fact = None
             self._owners_unknown.append((kind, body))
-        if kind == facts.AWAY:
+        if kind == record_kinds.AWAY:
             self._owners_unknown.append((kind, body))
         known = self._found.get((kind, body))
         cursors = set(_cursors_in(fact)) | set(known.cursors if known else ())

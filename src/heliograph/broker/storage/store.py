@@ -3,41 +3,41 @@
 Theory of operation
 1. The store knows what is to be written and in which order; when it is written is up to the turn (`turn`), when it is
    forced to the disk to the log (`log/commit.py`). What has been told to a client was safe before.
-2. Sessions, subscriptions, streams and retained messages are *facts*. Each is written when it changes, and once more in
-   each checkpoint. A fact about something that is not known is ignored by those who read the log.
+2. Sessions, subscriptions, streams and retained messages have records (`record_kinds`). One is written when something
+   changes, and one for all of it in each checkpoint. A record about something that is not known is ignored by those who
+   read the log.
 3. Messages are stored once for all receivers, each of which has a cursor. A record says with which packet identifiers
    they went out, if they did at once. Those of messages that were read back are written before the next message that
    goes out with an identifier: in the log, identifiers have the order in which they were sent.
 4. Other *moves* of identifiers wait for the end of the turn, where acknowledgements are right behind them. A crash may
-   cut the log between the two; who reads it (`revival`) then takes the one for the other.
+   cut the log between the two; who reads it (`session_recovery`) then takes the one for the other.
 5. What only says how far receivers are (acknowledgements, identifiers of QoS 1 messages that were read back) is forced
    with whatever is forced next. A crash before that has messages sent again, as the clients' protocol allows.
 6. While the disk is in trouble, what has been appended stays in memory, nothing is acknowledged, and publishers are not
    read from. When it is not known what has been stored, the store halts: nothing more is written until the next start.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from heliograph.broker.core.defects import Defects
 from heliograph.broker.core.memory import Budget
 from heliograph.broker.core.mixed_span import MixedSpan
+from heliograph.broker.core.names import random_name
 from heliograph.broker.core.outlet import Outlet
-from heliograph.broker.core.random_names import random_name
 from heliograph.broker.core.retained import Retained
 from heliograph.broker.core.slices import Steps
 from heliograph.broker.core.span import Span
-from heliograph.broker.sessions.session import Session
-from heliograph.broker.sessions.spool import Spool, Total
-from heliograph.broker.sessions.subscription import Subscription
+from heliograph.broker.core.timers import Clock
+from heliograph.broker.sessions.session import Session, Subscription
+from heliograph.broker.sessions.spool import Spool, SpoolTotals
 from heliograph.broker.sessions.window import Settled
-from heliograph.broker.storage import offline_sessions as away_facts
-from heliograph.broker.storage import record_kinds as facts
+from heliograph.broker.storage import offline_sessions, record_kinds
+from heliograph.broker.storage.log_contents import LogContents
 from heliograph.broker.storage.record_kinds import Move
-from heliograph.broker.storage.session_recovery import Revival
 from heliograph.broker.storage.set_aside import SetAsides
 from heliograph.broker.storage.streams import Stream, StreamOptions, Streams
 from heliograph.common.collector import collector_paused
@@ -58,9 +58,6 @@ from heliograph.log import (
 )
 from heliograph.mqtt import Reason
 
-if TYPE_CHECKING:
-    from heliograph.broker.queues.queues import Queues
-
 WAITING_MOST = 64 << 20
 """Bytes on their way to the disk past which publishers are not read from; until half of it is safe."""
 _WAITING_SHARE = 8
@@ -74,22 +71,6 @@ ACKS_WAIT_MOST = 0.01
 
 That keeps a server that is killed from sending again what its clients have had for long. They are not forced.
 """
-
-
-class Clock:
-    """The broker's clock starts anywhere; the log needs a time that outlives the process."""
-
-    def __init__(self, now: Callable[[], float], wall: Callable[[], float]) -> None:
-        self.now = now
-        self.wall = wall
-
-    def to_wall(self, when: float) -> int:
-        """A time of the broker's clock as milliseconds since 1970."""
-        return round((when - self.now() + self.wall()) * 1000)
-
-    def from_wall(self, milliseconds: int) -> float:
-        """The other way round."""
-        return milliseconds / 1000 - self.wall() + self.now()
 
 
 class Store:
@@ -110,11 +91,11 @@ class Store:
         options = replace(options, wall=clock.wall)
         self.clock = clock
         self.durability = "disk" if options.force else "memory"
-        self.revival = Revival(clock)
+        self.contents = LogContents()
         """What was found; the broker takes it over."""
         with collector_paused():
-            self.ledger = MessageLog(directory, self.revival.take_fact, self.revival.take_messages, wake, options)
-        self.upkeep = Maintenance(self.ledger, self._all_facts)
+            self.ledger = MessageLog(directory, self.contents.take_record, self.contents.take_messages, wake, options)
+        self.upkeep = Maintenance(self.ledger, self._all_records)
         self.streams = Streams(self.ledger, new_identity)
         self.set_aside = SetAsides()
         """What could not be opened."""
@@ -122,8 +103,8 @@ class Store:
         """Set by the broker that takes this over."""
         self.sessions: dict[str, Session] = {}
         self.retained = Retained()
-        self.spooled = Total()
-        self._queues: Queues | None = None
+        self.spooled = SpoolTotals()
+        self._queue_records: Callable[[], Iterable[ApplicationRecord]] = tuple
         self._last_session = 0
         self.settled: Settled = []
         """What windows are done with, until the end of the turn."""
@@ -147,12 +128,18 @@ class Store:
     def _waiting_most(self) -> int:
         return min(WAITING_MOST, self._unwritten.budget.limit // _WAITING_SHARE)
 
-    def take_over(self, sessions: dict[str, Session], retained: Retained, queues: "Queues", last_session: int) -> None:
-        """Look at these from now on: the broker has been revived."""
+    def take_over(
+        self,
+        sessions: dict[str, Session],
+        retained: Retained,
+        queue_records: Callable[[], Iterable[ApplicationRecord]],
+        last_session: int,
+    ) -> None:
+        """Write down these from now on: what was in the log has been recovered. `queue_records` is for checkpoints."""
         self.sessions, self.retained, self._last_session = sessions, retained, last_session
-        self._queues = queues
-        self.set_aside = self.revival.set_aside
-        del self.revival
+        self._queue_records = queue_records
+        self.set_aside = self.contents.set_aside
+        del self.contents
 
     def settle_set_aside(self) -> None:
         """See to it that the log knows what is set aside, and what is not any more."""
@@ -167,16 +154,16 @@ class Store:
         """Keep a session from now on."""
         self._last_session += 1
         session.number = self._last_session
-        self._note(facts.SESSION, facts.session_fact(session, self._presence(session)))
+        self._note(record_kinds.SESSION, record_kinds.session_record(session, self._presence(session)))
 
     def end_session(self, session: Session) -> None:
         """A session is over, with everything in it."""
-        self._note(facts.ENDED, {"session": session.number})
+        self._note(record_kinds.ENDED, {"session": session.number})
         session.number = 0
 
     def note_presence(self, session: Session) -> None:
         """The client of a session has come or gone."""
-        self._note(facts.PRESENCE, self._presence(session))
+        self._note(record_kinds.PRESENCE, self._presence(session))
 
     def _presence(self, session: Session) -> dict[str, Any]:
         due = session.will_timer[0] if session.will_timer else None
@@ -184,32 +171,32 @@ class Store:
             "session": session.number,
             "expiry": session.expiry,
             "away": None if session.away is None else self.clock.to_wall(session.away),
-            "will": facts.will_fact(session.will),
+            "will": record_kinds.will_record(session.will),
             "will_due": self.clock.to_wall(due) if isinstance(due, float | int) else None,
         }
 
     def note_subscribed(self, subscription: Subscription) -> None:
         """A subscription of a durable session is new or has changed."""
-        fact = facts.subscription_fact(subscription)
-        self._note(facts.SUBSCRIBED, {"session": subscription.session.number, **fact})
+        fact = record_kinds.subscription_record(subscription)
+        self._note(record_kinds.SUBSCRIBED, {"session": subscription.session.number, **fact})
 
     def note_unsubscribed(self, session: Session, full: str) -> None:
         """A durable session has one subscription less."""
-        self._note(facts.UNSUBSCRIBED, {"session": session.number, "filter": full})
+        self._note(record_kinds.UNSUBSCRIBED, {"session": session.number, "filter": full})
 
     def _note(self, kind: int, fact: dict[str, Any]) -> None:
-        self.ledger.append_record(kind, facts.as_json(fact))
+        self.ledger.append_record(kind, record_kinds.as_json(fact))
 
     # Streams
 
     def open_streams(self, wanted: Sequence[StreamOptions]) -> list[Stream]:
         """Keep these streams from now on, beside those that were kept before; the ones that get new messages."""
         for stream in self.streams.configure(wanted):
-            self._note(facts.STREAM, stream.fact())
+            self._note(record_kinds.STREAM, stream.fact())
         if self.streams.by_name:
             self.ledger.wait()  # so that the index is there when the server is
             for stream, problem in self.streams.open_index():
-                self.set_aside.add(Record(0, facts.STREAM, facts.as_json(stream.fact())), problem)
+                self.set_aside.add(Record(0, record_kinds.STREAM, record_kinds.as_json(stream.fact())), problem)
         self.streams.forget_index_of_others()
         return [stream for stream in self.streams.by_name.values() if stream.is_fed]
 
@@ -217,13 +204,13 @@ class Store:
         """See Streams.make. Readers find a new one when what `streams.index_of_new` tells has been done."""
         stream, is_new = self.streams.make(options)
         if is_new:
-            self._note(facts.STREAM, stream.fact())
+            self._note(record_kinds.STREAM, stream.fact())
         return stream, is_new
 
     def delete_stream(self, name: str, *, purge: bool) -> tuple[Stream, int]:
         """See Streams.delete; KeyError if there is none. Readers find it until this turn is safe."""
         stream, messages = self.streams.delete(name, purge=purge)
-        self._note(facts.STREAM_GONE, {"stream": name})
+        self._note(record_kinds.STREAM_GONE, {"stream": name})
         for cursor in stream.cursors:
             self.upkeep.freed(cursor.bytes)
             self.ledger.drop_cursor(cursor)
@@ -264,7 +251,7 @@ class Store:
     def keep(self, span: Span, cursors: list[Cursor], identifiers: list[int], publisher: Session | None) -> list[int]:
         """Store a span for these cursors, sent to some with identifiers from these on; offsets of its first message."""
         if self._issued and any(identifiers):
-            self.ledger.append_record(facts.MOVES, *self._issued)
+            self.ledger.append_record(record_kinds.MOVES, *self._issued)
             self._issued.clear()
         return self.ledger.store(self._messages(span, publisher), cursors, identifiers)
 
@@ -284,7 +271,7 @@ class Store:
             span.version5,
             span.retain,
             span.verbatim,
-            span.from_store,
+            span.is_retained,
             span.properties,
             publisher.number if publisher is not None and span.qos == 2 and span.id_at else 0,
             self.clock.to_wall(span.expires) if span.expires else 0,
@@ -293,12 +280,12 @@ class Store:
 
     def note_move(self, move: Move) -> None:
         """Identifiers of a durable session have come further."""
-        (self._issued if move.what == facts.ISSUED else self._moves).append(move.encode())
+        (self._issued if move.what == record_kinds.ISSUED else self._moves).append(move.encode())
 
     def _write_moves(self) -> None:
         if self._issued or self._moves:
             # Where somebody waits for one, packets are held back, and the turn is in a hurry for these.
-            self.ledger.append_record(facts.MOVES, *self._issued, *self._moves, deferred=True)
+            self.ledger.append_record(record_kinds.MOVES, *self._issued, *self._moves, deferred=True)
             self._issued.clear()
             self._moves.clear()
 
@@ -360,7 +347,7 @@ class Store:
     @contextmanager
     def group(self) -> Iterator[RecordGroup]:
         """All that is stored within is there after a crash, or nothing of it."""
-        # Receipts and the acknowledgements that belong to them stay next to each other: revival counts on that.
+        # Receipts and the acknowledgements that belong to them stay next to each other: recovery counts on that.
         self.write_receipts()
         self.ledger.write_acks()
         try:
@@ -420,43 +407,45 @@ class Store:
 
     # Checkpoints
 
-    def _all_facts(self) -> Iterator[ApplicationRecord]:
+    def _all_records(self) -> Iterator[ApplicationRecord]:
         for stream in list(self.streams.by_name.values()):  # what is made meanwhile is told behind the beginning anyway
             if self.streams.by_name.get(stream.name) is stream:
-                yield facts.STREAM, facts.as_json(stream.fact())
-        if self._queues is not None:
-            yield from self._queues.all_facts()
-        yield from self._session_facts()
+                yield record_kinds.STREAM, record_kinds.as_json(stream.fact())
+        yield from self._queue_records()
+        yield from self._session_records()
         for one in self.set_aside:
             yield one.fact()
         for span in self.retained.all():
             if not span.topic.startswith(b"$SYS/"):
                 body = encode_uniform_messages(self._uniform_messages(span, None), Receivers((), (), ()))
-                yield facts.RETAINED, body + span.data
+                yield record_kinds.RETAINED, body + span.data
 
-    def _session_facts(self) -> Iterator[ApplicationRecord]:
+    def _session_records(self) -> Iterator[ApplicationRecord]:
         some: list[Session] = []
         weight = 0
         for session in list(self.sessions.values()):
             if session.number:
                 some.append(session)
                 weight += 1 + len(session.subscriptions)
-            if weight >= away_facts.AT_ONCE:
-                yield from self._facts_of(some)
+            if weight >= offline_sessions.AT_ONCE:
+                yield from self._records_of(some)
                 some, weight = [], 0
-        yield from self._facts_of(some)
+        yield from self._records_of(some)
 
-    def _facts_of(self, sessions: list[Session]) -> Iterator[ApplicationRecord]:
+    def _records_of(self, sessions: list[Session]) -> Iterator[ApplicationRecord]:
         """Those of clients that are away, of this very moment: what happens next must come behind them in the log."""
-        away = [session for session in sessions if away_facts.is_simple(session)]
-        others = [session for session in sessions if not away_facts.is_simple(session)]
+        away = [session for session in sessions if offline_sessions.is_simple(session)]
+        others = [session for session in sessions if not offline_sessions.is_simple(session)]
         if away:
             to_wall = self.clock.to_wall
-            packed = [away_facts.of_session(session, to_wall(session.away or 0.0)).encode() for session in away]
-            yield facts.AWAY, b"".join(packed)
+            packed = [offline_sessions.of_session(session, to_wall(session.away or 0.0)).encode() for session in away]
+            yield record_kinds.AWAY, b"".join(packed)
         for session in others:
             if session.number:  # it may have ended meanwhile
-                yield facts.SESSION, facts.as_json(facts.session_fact(session, self._presence(session)))
+                yield (
+                    record_kinds.SESSION,
+                    record_kinds.as_json(record_kinds.session_record(session, self._presence(session))),
+                )
 
     def close(self) -> None:
         """Write a last checkpoint, so that the next start is quick, and close the log."""

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 from zlib import crc32
 
 from heliograph.broker.core.names import LONGEST_PLAIN_NAME, filter_mistake, plain_name_mistake
+from heliograph.broker.errors import InvalidStream, MalformedObject, StreamConflict, StreamKept, TooManyStreams
 from heliograph.errors import Problem
 from heliograph.log import Cursor, MessageLog, Record
 from heliograph.log.streams import PartitionIndexWriter, delete_index, stream_names, write_description
@@ -75,18 +76,6 @@ class StreamOptions:
 
 MOST_MADE = 1024
 """Partitions of all streams made while the server runs, together: each costs a cursor and an open file."""
-
-
-class StreamConflict(Problem):
-    """There is a stream of this name already, and it is another one."""
-
-
-class TooManyStreams(Problem):
-    """So many streams have been made that there can be no more."""
-
-
-class StreamKept(Problem):
-    """The stream cannot be deleted: why."""
 
 
 class Stream:
@@ -173,7 +162,7 @@ class Stream:
                 yield cursor, end, size
 
 
-def options_of(fact: dict[str, Any]) -> StreamOptions:
+def stream_options_of(fact: dict[str, Any]) -> StreamOptions:
     """What was wanted of the stream that a fact tells of."""
     return StreamOptions(
         fact["stream"], fact["filter"], len(fact["cursors"]), fact["retention_bytes"], fact["retention_age"]
@@ -194,23 +183,23 @@ class Streams:
         self.taken_over: list[str] = []
         """Streams that were made while a server ran, and are in the configuration now."""
 
-    def revive(self, facts: dict[str, Record], failed: Callable[[Record, Exception], None]) -> set[int]:
+    def recover(self, facts: dict[str, Record], failed: Callable[[Record, Exception], None]) -> set[int]:
         """Take up the streams that the log tells of; the numbers of their cursors. `failed` gets the ones that fail."""
         for name, record in list(facts.items()):
             try:
-                self.by_name[name] = self._revived(json.loads(record.body))
+                self.by_name[name] = self._recovered(json.loads(record.body))
             except Exception as error:
                 failed(record, error)
                 del facts[name]
         return {cursor.number for stream in self.by_name.values() for cursor in stream.cursors}
 
-    def _revived(self, fact: dict[str, Any]) -> Stream:
-        options = options_of(fact)
+    def _recovered(self, fact: dict[str, Any]) -> Stream:
+        options = stream_options_of(fact)
         if missing := [number for number in fact["cursors"] if number not in self._ledger.cursors]:
-            raise Problem(f"expected cursor {missing[0]} with messages of it, found none")
+            raise MalformedObject(f"expected cursor {missing[0]} with messages of it, found none")
         identity = fact.get("identity", "")
         if mistake := text_mistake(identity, LONGEST_PLAIN_NAME):
-            raise Problem(f"identity: {mistake}")
+            raise MalformedObject(f"identity: {mistake}")
         cursors = [self._ledger.cursors[number] for number in fact["cursors"]]
         return Stream(options, cursors, made=fact.get("made", False), identity=identity)
 
@@ -219,7 +208,7 @@ class Streams:
         for options in wanted:
             known = self.by_name.get(options.name)
             if known and options.partitions < len(known.cursors):
-                raise Problem(
+                raise InvalidStream(
                     f"stream {options.name}: it has {len(known.cursors)} partitions, and they cannot become fewer: "
                     f"expected at least as many, found partitions = {options.partitions}"
                 )

@@ -4,9 +4,10 @@ Theory of operation
 1. In a turn, what clients have sent is taken in, then all that follows from it is written out: to the log, and to
    clients. Everything that is left for the end of the turn is known here.
 2. Bytes for a client go into its outlet (`write`). Outlets with bytes are *dirty*; the server writes each once.
-3. Messages that come alone gather until the turn ends (`gathering`): QoS 1 and 2, and QoS 0 if they are stored. Those
-   of all clients for the same receivers are published as one span (`mixed_span`). However many clients and topics there
-   are, it is one record of the log, one range of packet identifiers for each receiver, and one entry in its window.
+3. Messages that come alone gather in batches until the turn ends (`delivery/batching.py`): QoS 1 and 2, and QoS 0 if
+   they are stored. Those of all clients for the same receivers are published as one span (`mixed_span`). However many
+   clients and topics there are, it is one record of the log, one range of packet identifiers for each receiver, and one
+   entry in its window.
 4. Messages for the same receivers have the same `Route`. They gather only with others of their QoS, their protocol
    version and their partition of each stream.
 5. The order of each publisher is kept. What else a client does in a turn in which it has published something that still
@@ -26,21 +27,18 @@ Theory of operation
 11. Where it is not known what has been stored, nothing more is: the store halts, and what was held is forgotten.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import contextmanager
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from heliograph.broker.core.outlet import Outlet
+from heliograph.broker.core.services import Services
 from heliograph.broker.core.slices import SLICE
-from heliograph.broker.delivery.batching import Gatherings
 from heliograph.broker.sessions.window import Settled
 from heliograph.broker.storage.held_back import HeldBack
-from heliograph.log import RecordGroup
-
-if TYPE_CHECKING:
-    from heliograph.broker.broker import Broker
-    from heliograph.broker.storage.store import Store
+from heliograph.broker.storage.store import Store
+from heliograph.log import Cursor, RecordGroup
 
 _SERVED_AT_ONCE = 200
 """Clients that are written to, and queues that have messages for them, before others have their turn."""
@@ -49,13 +47,70 @@ _IMPATIENT_FOR = 10
 """Intervals between two commits without an impatient turn, after which there are pauses."""
 
 
+class Gathered(Protocol):
+    """Messages that have come alone in this turn."""
+
+    def publish(self) -> None:
+        """Publish all of them."""
+
+
+class Puts(Protocol):
+    """What has been put into queues in this turn."""
+
+    def flush_puts(self, *, whole: bool = False) -> None:
+        """Put it into the log; with `whole`, all of it or nothing."""
+
+    def forget_puts(self) -> None:
+        """It shall not be stored."""
+
+
+class QueuesInTurn(Protocol):
+    """All queues, as far as turns have to do with them."""
+
+    @property
+    def writes(self) -> Puts | None:
+        """What is to be put into the log for them; None if there is no log."""
+
+    @property
+    def awake(self) -> int:
+        """How many may have something to hand out."""
+
+    def hand_out(self) -> None:
+        """Give what there is to those who want it."""
+
+    def end_turn(self) -> None:
+        """Hand out what there is, and give what has gathered to the log."""
+
+    def cursors(self) -> Iterable[Cursor]:
+        """Where their messages are in the log."""
+
+
+class Stalled(Protocol):
+    """Deliveries that wait until more is safe."""
+
+    @property
+    def stalled(self) -> Sized:
+        """Clients that could take messages which are not safe yet ..."""
+
+    @property
+    def stalled_groups(self) -> Sized:
+        """... and groups of sharers that could."""
+
+    def go_on(self) -> None:
+        """More is safe now."""
+
+
 class Turn:
     """`broker.turn`."""
 
-    def __init__(self, broker: "Broker", store: "Store | None") -> None:
-        self._broker = broker
+    _gathered: Gathered
+    _queues: QueuesInTurn
+    _stalled: Stalled | None
+
+    def __init__(self, services: Services, store: Store | None) -> None:
+        """`join` is to be called before the first turn ends."""
+        self._services = services
         self._store = store
-        self.gatherings = Gatherings(broker)
         self.dirty: list[Outlet] = []
         """Outlets that have something to write."""
         self._patient = 0
@@ -71,7 +126,11 @@ class Turn:
         self.held: HeldBack
         """What waits until it is safe. It is only there where there is a log."""
         if store is not None:
-            self.held = HeldBack(store.ledger, store.commit_interval, store.clock.now, broker.defects)
+            self.held = HeldBack(store.ledger, store.commit_interval, store.clock.now, services.defects)
+
+    def join(self, gathered: Gathered, queues: QueuesInTurn, stalled: Stalled | None) -> None:
+        """Those who have something to do at the end of each turn; `stalled` if there is a log."""
+        self._gathered, self._queues, self._stalled = gathered, queues, stalled
 
     # Bytes for clients
 
@@ -103,7 +162,7 @@ class Turn:
     @contextmanager
     def together(self) -> Iterator[None]:
         """All that is stored within, for queues and sessions, is there after a crash, or nothing of it."""
-        store, writes = self._store, self._broker.queues.writes
+        store, writes = self._store, self._queues.writes
         assert store is not None
         assert writes is not None
         writes.flush_puts()  # what came before stays before
@@ -122,16 +181,18 @@ class Turn:
                 store.halt()
             raise
 
-    def _is_for_sessions(self, store: "Store", group: RecordGroup) -> bool:
-        others = [queue.shelf.cursor for queue in self._broker.queues.all() if queue.shelf is not None]
-        known = {id(one) for one in chain(others, *[stream.cursors for stream in store.streams.by_name.values()])}
+    def _is_for_sessions(self, store: Store, group: RecordGroup) -> bool:
+        known = {
+            id(one)
+            for one in chain(self._queues.cursors(), *[stream.cursors for stream in store.streams.by_name.values()])
+        }
         return any(id(cursor) not in known for cursor in group.receivers)
 
     def write_down(self) -> None:
         """Put all that has happened into the log."""
-        self.gatherings.publish()
+        self._gathered.publish()
         try:
-            self._broker.queues.end_turn()
+            self._queues.end_turn()
             if self._store is None:
                 self.settled.clear()
             elif self._store.ledger.halted:
@@ -140,18 +201,18 @@ class Turn:
             else:
                 self._end_in_log(self._store, self.held)
         except Exception:
-            self._broker.defects.note("a turn could not be written down")
+            self._services.defects.note("a turn could not be written down")
             if self._store is not None:
                 self._store.halt()
                 self.held.forget()
 
-    def _end_in_log(self, store: "Store", held: HeldBack) -> None:
+    def _end_in_log(self, store: Store, held: HeldBack) -> None:
         awaited, at_once = held.is_awaited, held.at_once
         store.end_turn(awaited=awaited, at_once=at_once)
         if awaited:
             held.end_turn()
             if at_once:
-                self._impatient_at = self._broker.now()
+                self._impatient_at = self._services.now()
 
     def end(self) -> None:
         """All that clients have sent has been taken in: what is to be stored goes to the disk now."""
@@ -162,9 +223,9 @@ class Turn:
             try:
                 action()
             except Exception:
-                self._broker.defects.note("the end of a turn")
+                self._services.defects.note("the end of a turn")
         if len(self.dirty) > self._patient:
-            self._impatient_at = self._broker.now()
+            self._impatient_at = self._services.now()
 
     def pause(self, now: float) -> float:
         """For how many seconds no client has to be listened to: what they send would not be safe any sooner."""
@@ -181,21 +242,21 @@ class Turn:
 
     def more_is_safe(self) -> None:
         """The log is safe further than before: what was held until then may leave."""
-        broker, store, held = self._broker, self._store, self.held
+        store, held = self._store, self.held
         assert store is not None
         is_more = held.ready and self._release(held)
         store.let_go_on()
         if is_more:
             self._come_back()
-        elif (log := broker.delivery.log) is not None and (log.stalled or log.stalled_groups):
-            log.go_on()
-        if broker.queues.awake:
-            broker.queues.hand_out()
+        elif (stalled := self._stalled) is not None and (stalled.stalled or stalled.stalled_groups):
+            stalled.go_on()
+        if self._queues.awake:
+            self._queues.hand_out()
         self._patient = len(self.dirty)
 
     def _release(self, held: HeldBack) -> bool:
         """Let packets leave that are safe, as many as there is time for in one turn; whether there are more."""
-        queues, now = self._broker.queues, self._broker.now
+        queues, now = self._queues, self._services.now
         until = now() + SLICE / 2  # what is shown now is handed out right behind
 
         def is_enough() -> bool:
@@ -206,6 +267,6 @@ class Turn:
 
     def _come_back(self) -> None:
         """There is more that is safe than could be seen to in this turn: have another one."""
-        slices = self._broker.slices
+        slices = self._services.slices
         if not slices.is_working(self):
             slices.later(self, lambda: None)

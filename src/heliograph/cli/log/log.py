@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from heliograph.broker import Revival, SetAsides, UnknownKind
+from heliograph.broker import LogContents, SetAsides, UnknownRecordKind
 from heliograph.cli.log.objects import Reader, add_repair_arguments, opened, repair, replay, tell, try_to_open
 from heliograph.cli.log.records import as_json, kind_name
 from heliograph.common.terminal import steer
@@ -80,12 +80,12 @@ def _info(directory: Path) -> None:
     _tell_torn(found)
     try:
         account, _ = replay(directory, newest.replay, found.end)
-        revival, readers, objects = try_to_open(directory, newest.replay, found.end)
+        contents, readers, objects = try_to_open(directory, newest.replay, found.end)
     except Problem as problem:
         print(f"no server could start with it: {problem}")
         return
-    _tell_streams(account, revival)
-    _tell_queues(account, revival)
+    _tell_streams(account, contents)
+    _tell_queues(account, contents)
     _tell_subscriptions(account, readers)
     _tell_objects(objects)
 
@@ -96,8 +96,8 @@ def _tell_objects(objects: SetAsides) -> None:
         tell(objects)
 
 
-def _tell_streams(account: CursorTable, revival: Revival) -> None:
-    for name, record in sorted(revival.streams.items()):
+def _tell_streams(account: CursorTable, contents: LogContents) -> None:
+    for name, record in sorted(contents.streams.items()):
         fact = json.loads(record.body)
         size, age = fact["retention_bytes"], fact["retention_age"]
         limits = [f"at most {size:,} bytes"] * bool(size) + [f"for {age:g} seconds"] * bool(age)
@@ -107,9 +107,9 @@ def _tell_streams(account: CursorTable, revival: Revival) -> None:
                 print(f"  partition {partition}: {_contents(cursor)}")
 
 
-def _tell_queues(account: CursorTable, revival: Revival) -> None:
-    for name in sorted(revival.queues.names()):
-        _, number = revival.queues.definition(name)
+def _tell_queues(account: CursorTable, contents: LogContents) -> None:
+    for name in sorted(contents.queues.names()):
+        _, number = contents.queues.definition(name)
         if cursor := account.cursors.get(number):
             print(f"queue {name}: {_contents(cursor)}")
 
@@ -156,7 +156,7 @@ def _check(directory: Path) -> int:
     _tell_torn(found)
     try:
         objects = try_to_open(directory, found.segments[-1].replay, found.end).failed
-    except UnknownKind as problem:
+    except UnknownRecordKind as problem:
         print(f"not opened: {problem}")
         return 0
     _tell_objects(objects)

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from heliograph.broker import Broker, Clock, Limits, Revival, SetAside, SetAsides, Store, options_of
+from heliograph.broker import Broker, Clock, Limits, LogContents, SetAside, SetAsides, Store, stream_options_of
 from heliograph.cli.log.records import as_json, kind_name
 from heliograph.errors import InvalidInput, StorageError
 from heliograph.log import CursorTable, LogOptions, LogReader
@@ -21,13 +21,13 @@ _MOST = sys.maxsize
 _LIMITS = Limits(retained_messages=_MOST, retained_bytes=_MOST, max_messages=_MOST, max_bytes=_MOST)
 
 
-def replay(directory: Path, start: int, end: int) -> tuple[CursorTable, Revival]:
+def replay(directory: Path, start: int, end: int) -> tuple[CursorTable, LogContents]:
     """What a server that starts would know, without taking the log from one that has it."""
-    revival = Revival(_clock())
-    account = CursorTable(revival.take_fact, revival.take_messages)
+    contents = LogContents()
+    account = CursorTable(contents.take_record, contents.take_messages)
     for record in LogReader(directory).records(start, end):
         account.replay(record)
-    return account, revival
+    return account, contents
 
 
 Reader = tuple[str, str, int]
@@ -37,7 +37,7 @@ Reader = tuple[str, str, int]
 class Tried(NamedTuple):
     """What a server would make of a log."""
 
-    revival: Revival
+    contents: LogContents
     """Streams and queues that can be opened."""
     readers: list[Reader]
     failed: SetAsides
@@ -45,16 +45,16 @@ class Tried(NamedTuple):
 
 def try_to_open(directory: Path, start: int, end: int) -> Tried:
     """Open all that a log has as a server would, but beside a log in a folder that is thrown away."""
-    account, revival = replay(directory, start, end)
+    account, contents = replay(directory, start, end)
     with tempfile.TemporaryDirectory(prefix="heliograph-check-") as scratch:
         store = Store(Path(scratch), _clock(), lambda: None, LogOptions(force=False))
         try:
             store.ledger.cursors, store.ledger.last_number = account.cursors, account.last_number
-            store.revival = revival
+            store.contents = contents
             broker = Broker(_LIMITS, time.monotonic, lambda: "", None, store)
         finally:
             store.ledger.close()
-        return Tried(revival, list(_readers(broker)), store.set_aside)
+        return Tried(contents, list(_readers(broker)), store.set_aside)
 
 
 def _readers(broker: Broker) -> Iterator[Reader]:
@@ -75,12 +75,12 @@ def opened(directory: Path) -> Iterator[Store]:
     """A log as if a server were started and stopped; a Problem if one is running."""
     store = Store(directory, _clock(), lambda: None, LogOptions())
     streams = []
-    for record in store.revival.streams.values():
+    for record in store.contents.streams.values():
         fact = json.loads(record.body)
         # Those that the configuration had stay as they are; others, and what cannot be opened, are no business of ours.
         if isinstance(fact, dict) and not fact.get("made"):
             try:
-                streams.append(options_of(fact))
+                streams.append(stream_options_of(fact))
             except Exception:  # noqa: S112  (it is set aside when it is opened)
                 continue
     try:

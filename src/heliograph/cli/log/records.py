@@ -4,9 +4,7 @@ import base64
 import json
 from typing import Any
 
-from heliograph.broker import DELIVERIES_ROW
-from heliograph.broker.storage import offline_sessions as away_facts
-from heliograph.broker.storage import record_kinds as facts
+from heliograph.broker import DELIVERIES_ROW, offline_sessions, record_kinds
 from heliograph.cli.shared.output import moment
 from heliograph.log import (
     AMQP_MESSAGES,
@@ -31,27 +29,27 @@ KINDS = {
     log_kinds.CHECKPOINT: "checkpoint",
     log_kinds.CHECKPOINT_COMPLETE: "complete",
     log_kinds.GROUP: "group",
-    facts.SESSION: "session",
-    facts.ENDED: "ended",
-    facts.PRESENCE: "presence",
-    facts.SUBSCRIBED: "subscribed",
-    facts.UNSUBSCRIBED: "unsubscribed",
-    facts.MOVES: "moves",
-    facts.RETAINED: "retained",
-    facts.STREAM: "stream",
-    facts.QUEUE: "queue",
-    facts.QUEUE_GONE: "queue gone",
-    facts.DELIVERIES: "deliveries",
-    facts.SET_ASIDE: "set aside",
-    facts.STREAM_GONE: "stream gone",
-    facts.AWAY: "sessions away",
+    record_kinds.SESSION: "session",
+    record_kinds.ENDED: "ended",
+    record_kinds.PRESENCE: "presence",
+    record_kinds.SUBSCRIBED: "subscribed",
+    record_kinds.UNSUBSCRIBED: "unsubscribed",
+    record_kinds.MOVES: "moves",
+    record_kinds.RETAINED: "retained",
+    record_kinds.STREAM: "stream",
+    record_kinds.QUEUE: "queue",
+    record_kinds.QUEUE_GONE: "queue gone",
+    record_kinds.DELIVERIES: "deliveries",
+    record_kinds.SET_ASIDE: "set aside",
+    record_kinds.STREAM_GONE: "stream gone",
+    record_kinds.AWAY: "sessions away",
 }
 _MOVES = {
-    facts.ISSUED: "issued",
-    facts.RECEIVED: "received",
-    facts.COMPLETED: "completed",
-    facts.TAKEN: "taken",
-    facts.RELEASED: "released",
+    record_kinds.ISSUED: "issued",
+    record_kinds.RECEIVED: "received",
+    record_kinds.COMPLETED: "completed",
+    record_kinds.TAKEN: "taken",
+    record_kinds.RELEASED: "released",
 }
 
 
@@ -100,9 +98,9 @@ def _body(record: Record) -> dict[str, Any]:
         case "complete":
             return {"checkpoint": log_kinds.POSITION.unpack(body)[0]}
         case "moves":
-            return {"moves": [_move(move) for move in facts.decode_moves(body)]}
+            return {"moves": [_move(move) for move in record_kinds.decode_moves(body)]}
         case "sessions away":
-            return {"facts": [away_facts.decode(one).fact() for _, one in away_facts.split(body)]}
+            return {"facts": [offline_sessions.decode(one).fact() for _, one in offline_sessions.split(body)]}
         case "deliveries":
             columns = DELIVERIES_ROW.iter_unpack(body)
             return {"deliveries": [{"cursor": c, "offset": at, "failed": failed} for c, at, failed in columns]}
@@ -188,6 +186,6 @@ def _moved(body: bytes) -> dict[str, Any]:
     return {"from": [gone_from, gone_to], "moved": [run._asdict() for run in runs]}
 
 
-def _move(move: facts.Move) -> dict[str, Any]:
+def _move(move: record_kinds.Move) -> dict[str, Any]:
     shown = move._asdict() | {"what": _MOVES.get(move.what, move.what)}
     return shown if move.cursor else {k: v for k, v in shown.items() if k not in {"cursor", "offset"}}

@@ -111,7 +111,7 @@ def _tell(verdict: Verdict, user: str, *, right: bool) -> None:
         verdict(Reason.BAD_USER_NAME_OR_PASSWORD, "wrong user name or password", None)
 
 
-class ListenerGate:
+class ListenerAuthenticator:
     """The rules of one listener, for a client that showed no certificate."""
 
     __slots__ = ("credentials", "listener")
@@ -142,7 +142,7 @@ class ListenerGate:
             self.credentials.check(outlet, user, password or b"", verdict)
 
 
-class CertificateGate:
+class CertificateAuthenticator:
     """The way in for a client whose verified certificate names the user."""
 
     __slots__ = ("proven_user",)
@@ -156,7 +156,7 @@ class CertificateGate:
         verdict(Reason.SUCCESS, "", self.proven_user)
 
 
-class EncryptedOnlyGate:
+class EncryptedOnlyAuthenticator:
     """For a client that came to an encrypted listener in the clear: it is told so, in its own protocol."""
 
     __slots__ = ()

@@ -9,7 +9,7 @@ from heliograph.broker import (
     DEAD_LETTER_QUEUE,
     TEMPORARY_MODEL,
     Elsewhere,
-    Kind,
+    QueueKind,
     StreamOptions,
     filter_mistake,
     plain_name_mistake,
@@ -204,7 +204,7 @@ def queue_mistakes(
 ) -> Iterator[str]:
     """What is wrong with queues, by their place in the file; `all_known`: whether no other has mistakes of its own."""
     places: dict[str, str] = {}
-    kinds = {DEAD_LETTER_QUEUE: Kind.LOCAL, dead_letters: Kind.LOCAL, TEMPORARY_MODEL: Kind.MODEL}
+    kinds = {DEAD_LETTER_QUEUE: QueueKind.LOCAL, dead_letters: QueueKind.LOCAL, TEMPORARY_MODEL: QueueKind.MODEL}
     for where, queue in queues.items():
         if queue.name in places:
             yield f"{where}.name: expected a name of its own, found {queue.name}, as in {places[queue.name]}"
@@ -220,19 +220,19 @@ def queue_mistakes(
 
 
 def _own_mistakes(queue: QueueConfig, where: str) -> Iterator[str]:
-    if queue.kind is not Kind.LOCAL and queue.topics:
+    if queue.kind is not QueueKind.LOCAL and queue.topics:
         yield f"{where}.topics: expected none, because only a local queue has messages, and this is {_article(queue)}"
-    if queue.kind is Kind.LOCAL and queue.temporary:
+    if queue.kind is QueueKind.LOCAL and queue.temporary:
         yield f"{where}.temporary: expected false, because a queue of the configuration stays, found true"
     if queue.name.startswith("$"):
         yield f'{where}.name: expected a name that does not begin with "$", found {value_text(queue.name)}'
 
 
 def _article(queue: QueueConfig) -> str:
-    return "an alias" if queue.kind is Kind.ALIAS else "a model"
+    return "an alias" if queue.kind is QueueKind.ALIAS else "a model"
 
 
-def _other_mistakes(queue: QueueConfig, where: str, kinds: Mapping[str, Kind]) -> Iterator[str]:
+def _other_mistakes(queue: QueueConfig, where: str, kinds: Mapping[str, QueueKind]) -> Iterator[str]:
     """What is wrong with the queues that a queue names."""
     for key in ("target", "backout_queue", "dead_letter_queue"):
         name = getattr(queue, key)
@@ -241,7 +241,7 @@ def _other_mistakes(queue: QueueConfig, where: str, kinds: Mapping[str, Kind]) -
         kind = kinds.get(name)
         if kind is None:
             yield f"{where}.{key}: expected the name of a queue in this file, found {value_text(name)}"
-        elif kind is not Kind.LOCAL:
+        elif kind is not QueueKind.LOCAL:
             yield f"{where}.{key}: expected the name of a local queue, found {value_text(name)}, of kind {kind}"
 
 

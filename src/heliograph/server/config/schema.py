@@ -5,7 +5,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
-from heliograph.broker import DEAD_LETTER_QUEUE, QueueDefinition, name_mistake
+from heliograph.broker import DEAD_LETTER_QUEUE, QueueDefinition, queue_name_mistake
 from heliograph.common.ports import PAGES_PORT
 from heliograph.objects import About, Effect, Range, attributes_of
 from heliograph.server.hosts import address_text, is_loopback
@@ -436,7 +436,7 @@ class QueuesConfig:
         About(
             "Takes the dead letters of queues that name no other place for them. Made if it is not there.",
             effect=Effect.RESTART,
-            check=name_mistake,
+            check=queue_name_mistake,
         ),
     ] = DEAD_LETTER_QUEUE
     create: Annotated[

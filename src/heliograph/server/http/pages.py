@@ -10,7 +10,7 @@ from itertools import chain, islice
 from typing import Any
 
 from heliograph import __version__
-from heliograph.broker import Broker, Buffer, Host, ShareGroup, Spool, Steps, Subscription, figures
+from heliograph.broker import AmqpHost, Broker, Buffer, ShareGroup, Spool, Steps, Subscription, figures_of_queue
 from heliograph.server.errors import Unavailable
 from heliograph.server.http.metrics import (
     CONTENT_TYPE,
@@ -38,7 +38,7 @@ def queue_figures(broker: Broker, found: dict[str, Any]) -> Steps:
             others["count"] += 1
             others["depth"] += queue.depth
         elif not queue.deleted:
-            named.append({"name": queue.name, **figures(broker, queue.name)})
+            named.append({"name": queue.name, **figures_of_queue(broker, queue.name)})
         yield None
     found["named"] = sorted(named, key=lambda one: str(one["name"]))
 
@@ -52,7 +52,7 @@ def work_figures(broker: Broker) -> dict[str, int]:
     return dataclasses.asdict(broker.queues.works)
 
 
-def amqp_figures(host: Host) -> dict[str, int]:
+def amqp_figures(host: AmqpHost) -> dict[str, int]:
     """AMQP clients that are connected."""
     connections = [connection for some in host.containers.values() for connection in some]
     return {"connections": len(connections), "links": sum(len(connection.links) for connection in connections)}
@@ -72,7 +72,7 @@ Facts = Callable[[], list[dict[str, Any]]]
 
 
 def pages(
-    host: Host,
+    host: AmqpHost,
     server_name: Callable[[], str],
     managers: Facts,
     pipelines: Facts,
@@ -163,7 +163,7 @@ def statistics(broker: Broker) -> dict[str, Any]:
             "expired": stats.expired,
         },
         "bytes": {"received": stats.bytes_received, "sent": stats.bytes_sent},
-        "subscriptions": {"count": broker.subscription_count, "shared_groups": len(broker.groups)},
+        "subscriptions": {"count": broker.subscriptions.count, "shared_groups": len(broker.subscriptions.groups)},
         "buffers": {
             "messages": broker.waiting,
             "bytes": broker.held.bytes,

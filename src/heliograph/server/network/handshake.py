@@ -5,17 +5,17 @@ import os
 from collections.abc import Callable
 from ssl import SSLContext
 
-from heliograph.broker import Gate
+from heliograph.broker import Authenticator
 from heliograph.mqtt import Reason
-from heliograph.server.access.authentication import EncryptedOnlyGate
+from heliograph.server.access.authentication import EncryptedOnlyAuthenticator
 from heliograph.server.network.layered import LayeredOutlet
 from heliograph.server.network.tls import Tls
 
 _TLS_HANDSHAKE = 0x16
 
 
-Begin = Callable[[LayeredOutlet, Tls | None, Gate | None], None]
-"""Begins the conversation of a client; its gate is None if its certificate decides. Without TLS it is to be refused."""
+Begin = Callable[[LayeredOutlet, Tls | None, Authenticator | None], None]
+"""Begins the conversation of a client. Its authenticator is None if its certificate decides, or refused without TLS."""
 
 
 class Handshake:
@@ -23,7 +23,7 @@ class Handshake:
 
     A handshake takes as much time as a hundred messages, and thousands may come together, after a restart for example.
     So its steps are work in slices: other clients are served in between. A client that speaks without TLS gets a
-    conversation, too, with a gate that refuses it, so that it is told why in its own protocol.
+    conversation, too, with a authenticator that refuses it, so that it is told why in its own protocol.
     """
 
     __slots__ = ("_begin", "_context", "_outlet", "_over", "_refused", "_timer", "_tls", "heard")
@@ -57,7 +57,7 @@ class Handshake:
         tls = self._tls
         if tls is None:
             if data[0] != _TLS_HANDSHAKE:
-                self._begin_conversation(EncryptedOnlyGate())
+                self._begin_conversation(EncryptedOnlyAuthenticator())
                 outlet.above.receive(data)
                 return
             outlet.tls = self._tls = tls = Tls(self._context, outlet)
@@ -81,9 +81,9 @@ class Handshake:
             self._begin_conversation(None)
             tls.receive(b"")  # data may have come with the last step
 
-    def _begin_conversation(self, gate: Gate | None) -> None:
+    def _begin_conversation(self, authenticator: Authenticator | None) -> None:
         self._close()
-        self._begin(self._outlet, self._tls, gate)
+        self._begin(self._outlet, self._tls, authenticator)
 
     def _refuse(self, error: Exception) -> None:
         self._close()

@@ -5,9 +5,9 @@ import os
 from contextlib import suppress
 from typing import Any
 
-from heliograph.broker import Gate
+from heliograph.broker import Authenticator
 from heliograph.common.network_errors import network_error_text
-from heliograph.server.access.authentication import CertificateGate, Credentials, ListenerGate
+from heliograph.server.access.authentication import CertificateAuthenticator, Credentials, ListenerAuthenticator
 from heliograph.server.config.schema import ListenerConfig, ListenerKind, ListenerProtocol
 from heliograph.server.hosts import address_text, is_listed, is_own_host, is_own_origin
 from heliograph.server.logs import RepeatedWarnings
@@ -40,7 +40,7 @@ class Listener:
         self.config = config
         self._writer = writer
         self._reactor = reactor
-        self._gate = ListenerGate(config, credentials)
+        self._authenticator = ListenerAuthenticator(config, credentials)
         self._context = certificates.tls_context(config) if config.encrypted else None
         self._is_plain = config.kind in {ListenerKind.TCP, ListenerKind.UNIX}
         self._most_clients = most_clients()
@@ -64,7 +64,7 @@ class Listener:
             return
         try:
             if self._is_plain:
-                self._reactor.add(fd, address, self._gate, self.config.protocol)
+                self._reactor.add(fd, address, self._authenticator, self.config.protocol)
             else:
                 self._take_layered(LayeredOutlet(self._reactor, fd, address))
         except BaseException:
@@ -73,16 +73,16 @@ class Listener:
 
     def _take_layered(self, outlet: LayeredOutlet) -> None:
         if self._context is None:
-            self._begin(outlet, None, self._gate)
+            self._begin(outlet, None, self._authenticator)
         else:
             outlet.connection = outlet.above = Handshake(outlet, self._context, self._begin, self._refused)
             self._writer.outlets.add(outlet)
         self._reactor.register(outlet)
 
-    def _begin(self, outlet: LayeredOutlet, tls: Tls | None, gate: Gate | None) -> None:
-        """The conversation begins; without a gate, the client's certificate decides which it is."""
+    def _begin(self, outlet: LayeredOutlet, tls: Tls | None, authenticator: Authenticator | None) -> None:
+        """The conversation begins; without a authenticator, the client's certificate decides which it is."""
         config = self.config
-        self._writer.opened(outlet, gate or self._gate_for(tls), config.protocol)
+        self._writer.opened(outlet, authenticator or self._authenticator_for(tls), config.protocol)
         top: Receiver = outlet.connection
         if config.kind in {ListenerKind.WS, ListenerKind.WSS}:
             top = outlet.websocket = WebSocket(outlet, config.protocol, config.path, self._may_open)
@@ -110,12 +110,12 @@ class Listener:
         warnings.warning("origin", "a web page may not use this listener", listener=config.name, origin=origin)
         return False
 
-    def _gate_for(self, tls: Tls | None) -> Gate:
-        if tls is not None and self._gate.listener.certificate_user:
+    def _authenticator_for(self, tls: Tls | None) -> Authenticator:
+        if tls is not None and self._authenticator.listener.certificate_user:
             user = certificates.common_name(tls.certificate())
             if user is not None:
-                return CertificateGate(user)
-        return self._gate
+                return CertificateAuthenticator(user)
+        return self._authenticator
 
     def _overrun(self) -> bool:
         """Whether there are so many connections that a new one is not even told so."""
@@ -151,7 +151,7 @@ class Listener:
         if self._context is not None:
             certificates.reload(self._context, config)
         self.config = config
-        self._gate.listener = config
+        self._authenticator.listener = config
 
     @property
     def addresses(self) -> list[str]:

@@ -41,7 +41,7 @@ from itertools import islice
 from time import monotonic
 from typing import Protocol
 
-from heliograph.broker import SLICE, Gate
+from heliograph.broker import SLICE, Authenticator
 from heliograph.server.config.schema import ListenerProtocol
 from heliograph.server.network.loop import READABLE, WRITABLE, ClientFiles
 from heliograph.server.network.writing import HARD_LIMIT, HIGH_WATER, NetworkOutlet, Writer
@@ -275,10 +275,10 @@ class Reactor:
         if self._listening.pop(fd, None) is not None:
             self.epoll.unregister(fd)
 
-    def add(self, fd: int, address: object, gate: Gate, protocol: ListenerProtocol) -> None:
+    def add(self, fd: int, address: object, authenticator: Authenticator, protocol: ListenerProtocol) -> None:
         """Serve a client that speaks its protocol on this accepted socket, which does not block, without any layer."""
         outlet = SocketOutlet(self, fd, address)
-        self.writer.opened(outlet, gate, protocol)
+        self.writer.opened(outlet, authenticator, protocol)
         outlet.above = outlet.connection
         self.register(outlet)
 

@@ -22,7 +22,7 @@ from contextlib import suppress
 from time import monotonic
 from typing import cast
 
-from heliograph.broker import SLICE, Broker, Conversation, Gate, Hold, Outlet
+from heliograph.broker import SLICE, Authenticator, Broker, Conversation, Hold, Outlet
 from heliograph.mqtt import Reason
 from heliograph.server.config.schema import ListenerProtocol
 from heliograph.server.hosts import address_text
@@ -95,7 +95,7 @@ def peer_text(peer: object) -> str:
     return "local"
 
 
-Protocols = Mapping[ListenerProtocol, Callable[[Outlet, Gate], Conversation]]
+Protocols = Mapping[ListenerProtocol, Callable[[Outlet, Authenticator], Conversation]]
 """How to begin a conversation, by what the client speaks."""
 
 
@@ -123,9 +123,9 @@ class Writer:
         self.lingering = Lingering(loop)
         """Sockets of connections that were ended here, when all has been written."""
 
-    def opened(self, outlet: NetworkOutlet, gate: Gate, protocol: ListenerProtocol) -> None:
+    def opened(self, outlet: NetworkOutlet, authenticator: Authenticator, protocol: ListenerProtocol) -> None:
         """A connection was accepted: its conversation begins."""
-        outlet.connection = self._protocols[protocol](outlet, gate)
+        outlet.connection = self._protocols[protocol](outlet, authenticator)
         self.outlets.add(outlet)
 
     def closed(self, outlet: NetworkOutlet) -> None:

@@ -19,6 +19,7 @@ The grammar, from the loosest binding to the tightest:
 from typing import Literal as OneOf
 from typing import cast
 
+from heliograph.broker.errors import SelectorError
 from heliograph.broker.queues.selectors.expressions import (
     All,
     Among,
@@ -36,7 +37,7 @@ from heliograph.broker.queues.selectors.expressions import (
     Value,
     depth_of,
 )
-from heliograph.broker.queues.selectors.tokens import SelectorError, Token, error_at, tokens
+from heliograph.broker.queues.selectors.tokens import Token, error_at, tokens
 
 DEEPEST = 50
 """Levels of parentheses or operators at most. Python's own compiler gives up somewhat later."""

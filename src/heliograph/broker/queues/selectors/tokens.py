@@ -3,17 +3,13 @@
 import re
 from typing import NamedTuple
 
-from heliograph.errors import Problem
+from heliograph.broker.errors import SelectorError
 
 KEYWORDS = frozenset({"AND", "OR", "NOT", "IS", "NULL", "LIKE", "ESCAPE", "BETWEEN", "IN", "TRUE", "FALSE"})
 LONGEST = 10_000
 """Characters in a selector at most."""
 _LARGEST = 2**63
 """The largest exact number there is, with a minus before it."""
-
-
-class SelectorError(Problem):
-    """A selector that cannot be understood; says where, what was expected and what was found."""
 
 
 class Token(NamedTuple):

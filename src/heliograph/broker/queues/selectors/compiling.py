@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any as Anything
 
 from heliograph.amqp.messages import sections
+from heliograph.broker.queues.message_view import MessageView
 from heliograph.broker.queues.selectors import arithmetic
 from heliograph.broker.queues.selectors.expressions import (
     All,
@@ -25,6 +26,8 @@ from heliograph.broker.queues.selectors.expressions import (
     Not,
     Value,
 )
+from heliograph.broker.queues.selectors.parsing import parse
+from heliograph.common.bounded_dict import BoundedDict
 from heliograph.common.like_pattern import like_matcher
 from heliograph.mapping import AMQP_FIELD_PREFIX, PRIORITY_PROPERTY, USER_ID_PROPERTY, field_name
 
@@ -180,3 +183,38 @@ class Code:
                 return f"negate({self._value(operand)})"
             case Arithmetic(operator, left, right):
                 return f"{_OPERATIONS[operator]}({self._value(left)}, {self._value(right)})"
+
+
+_KNOWN_MOST = 1000
+_known: BoundedDict[str, "Selector"] = BoundedDict(_KNOWN_MOST)
+_KNOWN_LONGEST = 1000
+
+
+class Selector:
+    """A compiled selector. `matches(view)` says whether a message is wanted."""
+
+    __slots__ = ("matches", "python", "text")
+
+    def __init__(self, text: str) -> None:
+        """What cannot be understood raises SelectorError; see `selector_for`, which compiles each text once."""
+        self.text = text
+        code = Code(parse(text))
+        self.python = code.source
+        """What it was compiled to, for display."""
+        self.matches: Callable[[MessageView], bool] = code.function()
+
+    def __repr__(self) -> str:
+        return f"Selector({self.text!r})"
+
+    def __reduce__(self) -> tuple[Callable[[str], "Selector"], tuple[str]]:
+        return selector_for, (self.text,)
+
+
+def selector_for(text: str) -> Selector:
+    """The selector that a text describes; consumers with the same text share one, unless it is very long."""
+    known = _known.get(text)
+    if known is None:
+        known = Selector(text)
+        if len(text) <= _KNOWN_LONGEST:
+            _known[text] = known
+    return known
