@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-N", "--no-eol", action="store_true", help="print no end of line after a payload")
     parser.add_argument("-C", "--count", type=int, metavar="COUNT", help="exit after this many messages")
     parser.add_argument(
-        "-W", "--timeout", type=float, metavar="SECONDS", help=f"exit after this time, with {TIMED_OUT}"
+        "-W", "--timeout", type=float, metavar="SECONDS", help=f"exit with status {TIMED_OUT} after this time"
     )
     parser.add_argument(
         "-E", "--exit-subscribed", action="store_true", help="exit as soon as all subscriptions are made"
