@@ -3,6 +3,7 @@
 import pytest
 
 from broker.clients import DurableScene
+from broker.queue_scenes import Scene as QueueScene
 from heliograph.broker.core.interfaces import NoJournal
 
 
@@ -38,3 +39,25 @@ class Failures(NoJournal):
 @pytest.fixture
 def failures():
     return Failures()
+
+
+@pytest.fixture
+def queue_scene():
+    """A broker that keeps everything in memory."""
+    return QueueScene()
+
+
+@pytest.fixture
+def durable(tmp_path):
+    """A broker with a log."""
+    scene = QueueScene(tmp_path)
+    yield scene
+    scene.close()
+
+
+@pytest.fixture(params=["in memory", "with a log"])
+def either(request, tmp_path):
+    """What holds for both."""
+    scene = QueueScene(tmp_path if request.param == "with a log" else None)
+    yield scene
+    scene.close()

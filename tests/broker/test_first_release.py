@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from broker.links.amqp_clients import AmqpScene
+from broker.amqp.amqp_clients import AmqpScene
 from heliograph.cli.main import main
 from heliograph.log.segment import read_segment, segment_files
 from heliograph.log.streams.stream_reader import StreamReader

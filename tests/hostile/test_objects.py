@@ -12,7 +12,7 @@ from urllib.error import HTTPError
 
 import pytest
 
-from broker.queues.scenes import WALL
+from broker.queue_scenes import WALL
 from configurations import BOTH
 from faults.amqp_peer import AmqpPeer
 from heliograph.amqp import Source, Target

@@ -13,8 +13,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from broker.amqp.amqp_clients import AmqpScene
 from broker.clients import OpenAuthenticator
-from broker.links.amqp_clients import AmqpScene
 from client.memory import Memory
 from client.scenes import producer, session
 from heliograph.amqp.messages.message_peek import peek, peek_run, with_header

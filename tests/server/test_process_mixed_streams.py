@@ -8,7 +8,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from broker.test_streams import DurableScene
+from broker.storage.test_streams import DurableScene
 from cli.queue_server import helio
 from configurations import PLANT
 from heliograph.broker.storage.streams import StreamOptions

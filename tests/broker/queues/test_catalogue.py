@@ -2,7 +2,7 @@
 
 import pytest
 
-from broker.queues.scenes import message
+from broker.queue_scenes import message
 from heliograph.broker.core.queue_definition import (
     DEAD_LETTER_QUEUE,
     TEMPORARY_MODEL,

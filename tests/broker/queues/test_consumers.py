@@ -2,7 +2,7 @@
 
 import pytest
 
-from broker.queues.scenes import Consumer, message
+from broker.queue_scenes import Consumer, message
 from heliograph.broker.queues.consumer import ACCEPTED, FAILED, RELEASED, UNDELIVERABLE_HERE
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from broker.queues.scenes import message, persistent, text_of
+from broker.queue_scenes import message, persistent, text_of
 from heliograph.amqp.messages.message import decode_message
 from heliograph.broker.core.queue_definition import DEAD_LETTER_QUEUE, QueueDefinition
 from heliograph.broker.queues.consumer import FAILED, rejected

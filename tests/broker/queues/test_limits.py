@@ -4,7 +4,7 @@ import errno
 
 import pytest
 
-from broker.queues.scenes import Consumer, message, persistent
+from broker.queue_scenes import Consumer, message, persistent
 from heliograph.amqp.errors import ProtocolError
 from heliograph.broker.queues.consumer import ACCEPTED
 

@@ -4,7 +4,7 @@ from itertools import count
 
 import pytest
 
-from broker.queues.scenes import Consumer, texts
+from broker.queue_scenes import Consumer, texts
 from broker.queues.test_restarts import fail
 from heliograph.broker.core.slices import SLICE
 from heliograph.broker.queues import loading

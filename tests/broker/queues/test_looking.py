@@ -2,7 +2,7 @@
 
 import pytest
 
-from broker.queues.scenes import Consumer, Scene, message, texts
+from broker.queue_scenes import Consumer, Scene, message, texts
 from heliograph.broker.core.slices import SLICE
 
 MANY = 2000

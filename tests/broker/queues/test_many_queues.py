@@ -2,7 +2,7 @@
 
 import pytest
 
-from broker.queues.scenes import Consumer, Scene, message, persistent
+from broker.queue_scenes import Consumer, Scene, message, persistent
 from heliograph.broker.core.queue_definition import QueueDefinition
 from heliograph.broker.core.slices import SLICE
 from heliograph.broker.queues import queue_turns

@@ -4,7 +4,7 @@ import pytest
 
 from broker.clients import DurableScene, Scene
 from broker.durable_clients import durable
-from broker.queues.scenes import Consumer
+from broker.queue_scenes import Consumer
 from heliograph.amqp.errors import DecodeError
 from heliograph.amqp.messages.message import Data, Message, Value, encode_message
 from heliograph.broker.amqp import topics as publishing

@@ -1,6 +1,6 @@
 """What is put is got, in order, once."""
 
-from broker.queues.scenes import message, persistent, texts
+from broker.queue_scenes import message, persistent, texts
 from heliograph.amqp.messages.message import decode_message
 from heliograph.broker.queues.consumer import ACCEPTED, FAILED, RELEASED
 from heliograph.broker.queues.entry import NOT_PERSISTENT

@@ -14,7 +14,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
-from broker.queues.scenes import Consumer, Scene, message, text_of
+from broker.queue_scenes import Consumer, Scene, message, text_of
 from heliograph.broker.core.queue_definition import DEAD_LETTER_QUEUE, Order
 from heliograph.broker.queues.consumer import ACCEPTED, FAILED, RELEASED, rejected
 

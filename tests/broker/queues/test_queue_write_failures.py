@@ -2,7 +2,7 @@
 
 import pytest
 
-from broker.queues.scenes import Consumer, message, persistent, texts
+from broker.queue_scenes import Consumer, message, persistent, texts
 from heliograph.broker.core.outlet import Outlet
 from heliograph.broker.core.queue_definition import DEAD_LETTER_QUEUE
 from heliograph.broker.queues.consumer import ACCEPTED, rejected

@@ -2,7 +2,7 @@
 
 import pytest
 
-from broker.queues.scenes import Consumer, persistent, text_of
+from broker.queue_scenes import Consumer, persistent, text_of
 from heliograph.amqp.messages.message import decode_message
 from heliograph.broker.core.queue_definition import DEAD_LETTER_QUEUE, QueueDefinition, QueueKind
 from heliograph.broker.errors import NoSuchQueue

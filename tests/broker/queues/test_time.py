@@ -2,7 +2,7 @@
 
 import pytest
 
-from broker.queues.scenes import message, persistent, text_of
+from broker.queue_scenes import message, persistent, text_of
 from heliograph.amqp import ProtocolError
 from heliograph.amqp.codec.values import ULong
 from heliograph.amqp.messages.message_peek import peek

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from broker.queues.scenes import Scene
+from broker.queue_scenes import Scene
 from configurations import PLAIN
 from heliograph.broker.queues.consumer import FAILED
 from heliograph.broker.storage import record_kinds

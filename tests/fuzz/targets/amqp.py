@@ -8,7 +8,7 @@ from typing import Any
 
 from amqp.pair import Side
 from amqp.strategies import ALL_COMPOSITES, composites, values
-from broker.links.amqp_clients import AmqpScene, text, within
+from broker.amqp.amqp_clients import AmqpScene, text, within
 from fuzz.target import Target, scratch
 from fuzz.targets.mqtt import drawn, take
 from heliograph import amqp

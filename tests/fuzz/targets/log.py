@@ -10,8 +10,8 @@ from pathlib import Path
 
 from google_crc32c import value as crc_of
 
+from broker.amqp.amqp_clients import AmqpScene, text
 from broker.clients import WALL
-from broker.links.amqp_clients import AmqpScene, text
 from fuzz.target import Target, scratch
 from heliograph.amqp import Modified
 from heliograph.broker.broker import Broker

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from broker.links.amqp_clients import text
+from broker.amqp.amqp_clients import text
 from fuzz.target import Target
 from heliograph.broker.queues.message_view import MessageView
 from heliograph.broker.queues.selectors.compiling import Selector

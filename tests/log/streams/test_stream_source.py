@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from broker.test_streams import DurableScene
+from broker.storage.test_streams import DurableScene
 from heliograph.broker.storage.streams import StreamOptions
 from heliograph.log.streams.stream_reader import StreamReader
 from heliograph.log.streams.stream_source import Lag, stream_lag

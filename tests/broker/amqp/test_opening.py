@@ -2,7 +2,7 @@
 
 import pytest
 
-from broker.links.amqp_clients import text
+from broker.amqp.amqp_clients import text
 from heliograph.amqp import Closed, Credentials, Opened, Source, Target
 from heliograph.broker.amqp.host import Elsewhere
 from heliograph.mqtt.reasons import Reason

@@ -2,7 +2,7 @@
 
 import pytest
 
-from broker.links.amqp_clients import body, text
+from broker.amqp.amqp_clients import body, text
 from heliograph.amqp import Accepted, Error, Flowed, Modified, Rejected, Released, Settled, Source
 from heliograph.amqp.codec.performatives import ReceiverSettleMode, SenderSettleMode
 from heliograph.amqp.codec.values import Described, Symbol, ULong

@@ -4,8 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from broker.clients import Scene
-from broker.queues.scenes import Consumer
-from broker.queues.slow_selectors import evaluate
+from broker.queue_scenes import Consumer
+from broker.queues.selectors.slow_selectors import evaluate
 from heliograph.amqp.messages.message import Data, Message, decode_message, encode_message
 from heliograph.broker.amqp.topics import publish_amqp
 from heliograph.broker.core.queue_definition import QueueDefinition
@@ -50,20 +50,20 @@ def wanted(bindings, topic, colour, durable, container):
 @settings(deadline=None)
 @given(st.lists(bind | bind | unbind | publish | send, max_size=25))
 def test_queues_get_what_their_bindings_say(steps):
-    scene = Scene()
-    queues = {name: scene.broker.queues.define(QueueDefinition(name)) for name in QUEUES}
-    client = scene.client()
+    queue_scene = Scene()
+    queues = {name: queue_scene.broker.queues.define(QueueDefinition(name)) for name in QUEUES}
+    client = queue_scene.client()
     bindings = {name: {} for name in QUEUES}
     expected = {name: [] for name in QUEUES}
     for what, *step in steps:
         if what == "bind":
             name, topic_filter, selector, no_local = step
-            scene.broker.bindings.bind(topic_filter, queues[name], selector=selector, no_local=no_local)
+            queue_scene.broker.bindings.bind(topic_filter, queues[name], selector=selector, no_local=no_local)
             bindings[name][topic_filter] = selector, no_local
         elif what == "unbind":
             name, topic_filter = step
             was_there = bindings[name].pop(topic_filter, None) is not None
-            assert scene.broker.bindings.unbind(topic_filter, queues[name]) is was_there
+            assert queue_scene.broker.bindings.unbind(topic_filter, queues[name]) is was_there
         else:
             topic, messages, container = (*step, "")[:3]
             for name in QUEUES:
@@ -81,8 +81,8 @@ def test_queues_get_what_their_bindings_say(steps):
                     )
                     for colour, durable, body in messages
                 ]
-                assert not publish_amqp(scene.broker, topic, encoded, container).refused
-    scene.broker.turn.end()
+                assert not publish_amqp(queue_scene.broker, topic, encoded, container).refused
+    queue_scene.broker.turn.end()
     for name in QUEUES:
         assert contents(queues[name]) == expected[name]
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from broker.links.amqp_clients import AmqpScene
-from broker.queues.scenes import Scene
+from broker.amqp.amqp_clients import AmqpScene
+from broker.queue_scenes import Scene
 from heliograph.amqp import Accepted, ProtocolError, Source
 from heliograph.amqp.messages.message import Message, Value, decode_message, encode_message
 from heliograph.broker.amqp.addresses import AddressKind, read_address

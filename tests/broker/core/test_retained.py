@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.test_topics import filters, matches, topics
+from broker.core.test_topics import filters, matches, topics
 from heliograph.broker.core.limits import Limits
 from heliograph.broker.core.retained import Retained, cost_of
 from heliograph.broker.core.span import message

@@ -2,7 +2,7 @@
 
 import pytest
 
-from broker.links.amqp_clients import AmqpScene, text
+from broker.amqp.amqp_clients import AmqpScene, text
 from heliograph.amqp import Accepted, Rejected, Source
 from heliograph.amqp.codec.performatives import Durability, ExpiryPolicy
 from heliograph.broker.core.slices import SLICE

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from broker.links.amqp_clients import AmqpScene, text, within
+from broker.amqp.amqp_clients import AmqpScene, text, within
 from heliograph.amqp import Accepted, Coordinator, Released, Source, Target
 from heliograph.amqp.codec.values import Described, Symbol, ULong
 

@@ -4,7 +4,7 @@ import pytest
 
 from broker.clients import DurableScene, Scene
 from broker.durable_clients import durable
-from broker.queues.scenes import Consumer
+from broker.queue_scenes import Consumer
 from heliograph.amqp.messages.message import Data, Value, decode_message
 from heliograph.broker.core.queue_definition import QueueDefinition
 from heliograph.broker.errors import SelectorError
@@ -20,33 +20,33 @@ def memory():
 
 
 @pytest.fixture
-def scene(tmp_path):
+def queue_scene(tmp_path):
     """A broker with a log."""
-    scene = DurableScene(tmp_path / "logs")
-    yield scene
-    scene.close()
+    queue_scene = DurableScene(tmp_path / "logs")
+    yield queue_scene
+    queue_scene.close()
 
 
-def queue(scene, name="Q", **attributes):
-    return scene.broker.queues.define(QueueDefinition(name, **attributes))
+def queue(queue_scene, name="Q", **attributes):
+    return queue_scene.broker.queues.define(QueueDefinition(name, **attributes))
 
 
-def got(scene, queue):
+def got(queue_scene, queue):
     """Get all messages of a queue for good."""
-    scene.broker.turn.end()
-    scene.turn_ends()
+    queue_scene.broker.turn.end()
+    queue_scene.turn_ends()
     consumer = Consumer()
     queue.add_consumer(consumer)
     queue.serve(consumer)
     found = [decode_message(entry.payload) for entry in consumer.entries]
     queue.settle(consumer.entries, ACCEPTED)
     queue.remove_consumer(consumer)
-    scene.turn_ends()
+    queue_scene.turn_ends()
     return found
 
 
-def bodies(scene, queue):
-    return [message.body.content for message in got(scene, queue)]
+def bodies(queue_scene, queue):
+    return [message.body.content for message in got(queue_scene, queue)]
 
 
 class TestRules:
@@ -214,107 +214,107 @@ class TestAnswers:
 
 
 class TestDurability:
-    def test_qos_1_is_persistent_and_qos_0_is_not(self, scene):
-        one = queue(scene)
-        scene.broker.bindings.bind("a", one)
-        publisher = scene.client()
+    def test_qos_1_is_persistent_and_qos_0_is_not(self, queue_scene):
+        one = queue(queue_scene)
+        queue_scene.broker.bindings.bind("a", one)
+        publisher = queue_scene.client()
         publisher.publish("a", b"gone")
         publisher.publish("a", b"kept", qos=1)
-        scene.restart()
-        assert bodies(scene, scene.broker.queues.find("Q")) == [b"kept"]
+        queue_scene.restart()
+        assert bodies(queue_scene, queue_scene.broker.queues.find("Q")) == [b"kept"]
 
-    def test_the_acknowledgement_waits_until_the_message_is_safe(self, scene):
-        scene.broker.bindings.bind("a", queue(scene))
-        publisher = scene.client()
-        with scene.held():
+    def test_the_acknowledgement_waits_until_the_message_is_safe(self, queue_scene):
+        queue_scene.broker.bindings.bind("a", queue(queue_scene))
+        publisher = queue_scene.client()
+        with queue_scene.held():
             publisher.send(Publish("a", b"x", 1, packet_id=7))
             assert publisher.take() == []
         assert publisher.take() == [PubAck(7)]
 
-    def test_a_queue_that_stores_nothing_makes_nobody_wait(self, scene):
-        temporary = scene.broker.queues.define(QueueDefinition("T", temporary=True), creator=self)
-        scene.broker.bindings.bind("a", temporary)
-        publisher = scene.client()
-        with scene.held():
+    def test_a_queue_that_stores_nothing_makes_nobody_wait(self, queue_scene):
+        temporary = queue_scene.broker.queues.define(QueueDefinition("T", temporary=True), creator=self)
+        queue_scene.broker.bindings.bind("a", temporary)
+        publisher = queue_scene.client()
+        with queue_scene.held():
             publisher.send(Publish("a", b"x", 1, packet_id=7))
             assert publisher.take() == [PubAck(7)]
 
-    def test_a_message_for_several_queues_is_stored_once(self, scene):
+    def test_a_message_for_several_queues_is_stored_once(self, queue_scene):
         for name in ("ONE", "TWO", "THREE"):
-            scene.broker.bindings.bind("a", queue(scene, name))
-        before = scene.store.ledger.end
-        scene.client().publish("a", b"x" * 10_000, qos=1)
-        assert scene.store.ledger.end - before < 15_000
+            queue_scene.broker.bindings.bind("a", queue(queue_scene, name))
+        before = queue_scene.store.ledger.end
+        queue_scene.client().publish("a", b"x" * 10_000, qos=1)
+        assert queue_scene.store.ledger.end - before < 15_000
 
     @pytest.mark.parametrize("crash", [True, False])
-    def test_bindings_are_there_after_a_restart(self, scene, crash):
-        scene.broker.bindings.bind("a/#", queue(scene), selector="colour = 'red'", no_local="me")
-        scene.turn_ends()
-        scene.restart(crash=crash)
-        one = scene.broker.queues.find("Q")
-        (binding,) = scene.broker.bindings.of(one)
+    def test_bindings_are_there_after_a_restart(self, queue_scene, crash):
+        queue_scene.broker.bindings.bind("a/#", queue(queue_scene), selector="colour = 'red'", no_local="me")
+        queue_scene.turn_ends()
+        queue_scene.restart(crash=crash)
+        one = queue_scene.broker.queues.find("Q")
+        (binding,) = queue_scene.broker.bindings.of(one)
         assert (binding.filter, binding.selector.text, binding.no_local) == ("a/#", "colour = 'red'", "me")
-        publisher = scene.client()
+        publisher = queue_scene.client()
         publisher.publish("a/b", b"x", user_property=[("colour", "red")])
-        assert bodies(scene, one) == [b"x"]
+        assert bodies(queue_scene, one) == [b"x"]
 
-    def test_bindings_that_were_taken_away_stay_away(self, scene):
-        one = queue(scene)
-        scene.broker.bindings.bind("a", one)
-        scene.broker.bindings.unbind("a", one)
-        scene.turn_ends()
-        scene.restart()
-        assert scene.broker.bindings.of(scene.broker.queues.find("Q")) == []
+    def test_bindings_that_were_taken_away_stay_away(self, queue_scene):
+        one = queue(queue_scene)
+        queue_scene.broker.bindings.bind("a", one)
+        queue_scene.broker.bindings.unbind("a", one)
+        queue_scene.turn_ends()
+        queue_scene.restart()
+        assert queue_scene.broker.bindings.of(queue_scene.broker.queues.find("Q")) == []
 
-    def test_retained_messages_for_a_new_subscription_are_kept_too(self, scene):
-        scene.client().publish("a", b"kept", qos=1, retain=True)
-        scene.broker.bindings.bind("a", queue(scene), retained=True)
-        scene.turn_ends()
-        scene.restart()
-        assert bodies(scene, scene.broker.queues.find("Q")) == [b"kept"]
+    def test_retained_messages_for_a_new_subscription_are_kept_too(self, queue_scene):
+        queue_scene.client().publish("a", b"kept", qos=1, retain=True)
+        queue_scene.broker.bindings.bind("a", queue(queue_scene), retained=True)
+        queue_scene.turn_ends()
+        queue_scene.restart()
+        assert bodies(queue_scene, queue_scene.broker.queues.find("Q")) == [b"kept"]
 
 
 @pytest.mark.parametrize("with_subscriber", [False, True])
 def test_a_qos_2_message_is_in_a_queue_once_wherever_the_power_fails(tmp_path, with_subscriber):
     lost = kept = 0
     for share in range(11):
-        scene = DurableScene(tmp_path / str(share))
-        scene.broker.bindings.bind("a", queue(scene))
+        queue_scene = DurableScene(tmp_path / str(share))
+        queue_scene.broker.bindings.bind("a", queue(queue_scene))
         if with_subscriber:
-            durable(scene, "s").subscribe("a", 2)
-        publisher = durable(scene, "p")
-        start = scene.store.ledger.end
+            durable(queue_scene, "s").subscribe("a", 2)
+        publisher = durable(queue_scene, "p")
+        start = queue_scene.store.ledger.end
         publisher.send(Publish("a", b"x", 2, packet_id=7))
         assert publisher.take() == [PubRec(7)]
-        cut = start + (scene.store.ledger.end - start) * share // 10
-        scene.restart(cut=cut)
-        depth = scene.broker.queues.find("Q").depth
+        cut = start + (queue_scene.store.ledger.end - start) * share // 10
+        queue_scene.restart(cut=cut)
+        depth = queue_scene.broker.queues.find("Q").depth
         lost, kept = lost + (depth == 0), kept + (depth == 1)
-        again = durable(scene, "p")
+        again = durable(queue_scene, "p")
         again.send(Publish("a", b"x", 2, dup=True, packet_id=7))
         assert PubRec(7) in again.take()
-        assert bodies(scene, scene.broker.queues.find("Q")) == [b"x"]
-        scene.close()
+        assert bodies(queue_scene, queue_scene.broker.queues.find("Q")) == [b"x"]
+        queue_scene.close()
     assert lost
     assert kept
 
 
-def test_a_receipt_in_the_same_turn_is_whole_wherever_the_power_fails(scene):
+def test_a_receipt_in_the_same_turn_is_whole_wherever_the_power_fails(queue_scene):
     """A message for a queue comes between PUBREC of another client and the end of the turn."""
-    scene.broker.bindings.bind("a", queue(scene))
-    receiver, publisher = durable(scene, "s"), durable(scene, "p")
+    queue_scene.broker.bindings.bind("a", queue(queue_scene))
+    receiver, publisher = durable(queue_scene, "s"), durable(queue_scene, "p")
     receiver.subscribe("b", 2)
     publisher.publish("b", b"once", 2)
     (message,) = receiver.messages()
-    start = scene.store.ledger.end
-    with scene.held():
+    start = queue_scene.store.ledger.end
+    with queue_scene.held():
         receiver.send(PubRec(message.packet_id))
         publisher.send(Publish("a", b"x", 2, packet_id=7))
-    log, end = scene.log, scene.store.ledger.end
+    log, end = queue_scene.log, queue_scene.store.ledger.end
     for cut in range(start, end + 1, 8):
-        scene.log = log
-        scene.restart(cut=cut)
-        assert [type(packet) for packet in durable(scene, "s").take()] in ([Publish], [PubRel])
+        queue_scene.log = log
+        queue_scene.restart(cut=cut)
+        assert [type(packet) for packet in durable(queue_scene, "s").take()] in ([Publish], [PubRel])
 
 
 def test_text_is_a_string(memory):

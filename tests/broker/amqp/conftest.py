@@ -2,7 +2,7 @@
 
 import pytest
 
-from broker.links.amqp_clients import AmqpScene
+from broker.amqp.amqp_clients import AmqpScene
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import pytest
 
-from broker.links.amqp_clients import text
+from broker.amqp.amqp_clients import text
 from heliograph.amqp import Accepted, Attached, Detached, Source, Target
 from heliograph.amqp.codec.performatives import Durability, ExpiryPolicy
 from heliograph.amqp.codec.values import Described, Symbol, ULong

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from broker.links.amqp_clients import text
+from broker.amqp.amqp_clients import text
 from heliograph.amqp import Source, Target
 from heliograph.amqp.codec.values import Described, Symbol, ULong
 from heliograph.broker.core.queue_definition import QueueDefinition, QueueKind

@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-from broker.links.amqp_clients import text
+from broker.amqp.amqp_clients import text
 from heliograph.amqp import Accepted, Delivery, Rejected, Target
 from heliograph.amqp.codec.performatives import ReceiverSettleMode
 from heliograph.broker.amqp.incoming import CREDIT

@@ -4,7 +4,7 @@ import gc
 
 import pytest
 
-from broker.links.amqp_clients import text, within
+from broker.amqp.amqp_clients import text, within
 from heliograph.amqp import Closed, Declare, Rejected, Source
 from heliograph.amqp.codec.frames import amqp_frame
 from heliograph.amqp.codec.performatives import Transfer

@@ -2,7 +2,7 @@
 
 import pytest
 
-from broker.links.amqp_clients import body, text, within
+from broker.amqp.amqp_clients import body, text, within
 from heliograph.amqp import Accepted, Coordinator, Declare, Discharge, Rejected, Released, Settled, Source, Target
 from heliograph.amqp.messages.message import Message, Value, decode_message, encode_message
 

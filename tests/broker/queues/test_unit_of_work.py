@@ -4,7 +4,7 @@ import errno
 
 import pytest
 
-from broker.queues.scenes import Consumer, message, persistent, text_of, texts
+from broker.queue_scenes import Consumer, message, persistent, text_of, texts
 from heliograph.broker.core.queue_definition import DEAD_LETTER_QUEUE
 from heliograph.broker.core.span import message as span
 from heliograph.broker.queues import unit_of_work as units

@@ -3,7 +3,7 @@
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from broker.queues.slow_selectors import evaluate, is_like, render
+from broker.queues.selectors.slow_selectors import evaluate, is_like, render
 from heliograph.broker.queues.message_view import MessageView
 from heliograph.broker.queues.selectors import expressions as e
 from heliograph.broker.queues.selectors.compiling import Selector
