@@ -12,8 +12,8 @@ from heliograph.server import Config, PasswordFile, load_config, tls_context
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `helio config`."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    check = actions.add_parser("check", help="tell every mistake in the file and in the files that it names")
-    show = actions.add_parser("show", help="print the configuration in force, defaults included, with explanations")
+    check = actions.add_parser("check", help="report all mistakes in the file, and in files that it names")
+    show = actions.add_parser("show", help="print the configuration with all defaults and explanations")
     reference = actions.add_parser("reference", help="print what every key means, as Markdown")
     reference.add_argument(
         "files",

@@ -27,7 +27,7 @@ _REPORTING = 1.0
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--config", "-c", type=Path, metavar="FILE", help="TOML file (default: built-in defaults)")
-    parser.add_argument("--queue-manager", metavar="NAME", help="serve just this queue manager of the configuration")
+    parser.add_argument("--queue-manager", metavar="NAME", help="serve only this queue manager of the configuration")
     # How a server starts its queue managers: reports as JSON on standard output, and the end of standard input ends it.
     parser.add_argument("--supervised", action="store_true", help=argparse.SUPPRESS)
 
