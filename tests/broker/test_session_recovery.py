@@ -309,7 +309,7 @@ def test_a_name_or_filter_of_any_characters_can_be_packed() -> None:
     ((number, packed),) = offline_sessions.split(session.encode())
     assert number == session.number
     assert offline_sessions.decode(packed) == session
-    assert json.dumps(session.fact())
+    assert json.dumps(session.fields())
 
 
 COUNT = 3000

@@ -10,7 +10,18 @@ README = ROOT / "README.md"
 
 
 def test_the_commands_can_be_pasted(tmp_path: Path) -> None:
-    Page("../README.md", tmp_path).run()
+    page = Page("../README.md", tmp_path)
+    page.run()
+    printed = "\n".join(page.printed)
+    for text in (
+        "house/boiler/temperature 81.5",
+        "running",
+        "two chairs",
+        "0 failed",
+        "in (QueueInput ORDERS.NEW)",
+        "<Order><Value>1250</Value></Order>",
+    ):
+        assert text in printed
 
 
 def test_the_flow_and_its_case_do_what_they_say(tmp_path: Path) -> None:

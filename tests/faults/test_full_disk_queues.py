@@ -17,7 +17,7 @@ name = "bills"
 [[queue]]
 name = "aside"
 [storage]
-directory = "{0}"
+directory = "{{0}}"
 """
 
 

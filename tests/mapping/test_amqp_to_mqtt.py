@@ -7,20 +7,9 @@ import pytest
 from heliograph.amqp.codec.values import Byte, Float, Int, Symbol, Timestamp, UByte, UInt, ULong
 from heliograph.amqp.errors import DecodeError
 from heliograph.amqp.messages.message import Data, Message, Sequence, Value, decode_message, encode_message
-from heliograph.broker.core.span import carried_properties, message
-from heliograph.broker.queues.conversion import amqp_messages, spans_of
+from heliograph.broker.queues.conversion import spans_of
 from heliograph.mapping.bodies import ENCODED_CONTENT_TYPE
-from mapping.spans import properties_in
-
-NOW, WALL = 1000.0, 1_700_000_000_000
-
-
-def to_amqp(payload=b"", topic=b"a/b", **fields):
-    """The AMQP message of a publication."""
-    publish = {name: fields.pop(name) for name in ("qos", "retain", "expires") if name in fields}
-    span = message(topic, payload, properties=carried_properties(fields), **publish)
-    (encoded,) = amqp_messages(span, NOW, WALL)
-    return decode_message(encoded)
+from mapping.spans import NOW, WALL, properties_in, to_amqp
 
 
 def to_mqtt(**fields):

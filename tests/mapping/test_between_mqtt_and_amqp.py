@@ -8,9 +8,7 @@ from heliograph.amqp.messages.message import Data, Message, Sequence, Value, dec
 from heliograph.broker.core.span import carried_properties, message
 from heliograph.broker.queues.conversion import amqp_messages, spans_of
 from heliograph.mapping.bodies import ENCODED_CONTENT_TYPE, is_utf8
-from mapping.spans import properties_in
-
-NOW, WALL = 1000.0, 1_700_000_000_000
+from mapping.spans import NOW, WALL, properties_in
 
 
 class TestThereAndBack:

@@ -2,19 +2,8 @@
 
 import pytest
 
-from heliograph.amqp.messages.message import Data, Value, decode_message
-from heliograph.broker.core.span import carried_properties, message
-from heliograph.broker.queues.conversion import amqp_messages
-
-NOW, WALL = 1000.0, 1_700_000_000_000
-
-
-def to_amqp(payload=b"", topic=b"a/b", **fields):
-    """The AMQP message of a publication."""
-    publish = {name: fields.pop(name) for name in ("qos", "retain", "expires") if name in fields}
-    span = message(topic, payload, properties=carried_properties(fields), **publish)
-    (encoded,) = amqp_messages(span, NOW, WALL)
-    return decode_message(encoded)
+from heliograph.amqp.messages.message import Data, Value
+from mapping.spans import NOW, WALL, to_amqp
 
 
 class TestMqttToAmqp:

@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from heliograph.mqtt import (
     MalformedPacket,
@@ -126,6 +126,7 @@ def test_the_filter_of_a_shared_subscription_may_start_with_a_slash():
     assert split_share("$share/group//a") == ("group", "/a")
 
 
+@settings(deadline=None)
 @given(plain_filters)
 def test_an_ordinary_filter_has_no_group(topic_filter):
     assert split_share(topic_filter) == (None, topic_filter)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heliograph.server.config.schema import LogFormat, LogLevel
-from heliograph.server.logs import JsonFormatter, RepeatedWarnings, TextFormatter, configure
+from heliograph.server.logs import JsonFormatter, RepeatedWarnings, TextFormatter, configure_logging
 
 log = logging.getLogger("heliograph.test")
 
@@ -28,7 +28,7 @@ def record(message: str = "hello", **fields: object) -> logging.LogRecord:
 
 
 def test_a_text_line_has_time_level_logger_message_and_fields(capsys: pytest.CaptureFixture[str]) -> None:
-    configure(LogLevel.INFO, LogFormat.TEXT)
+    configure_logging(LogLevel.INFO, LogFormat.TEXT)
     log.info("client connected", extra={"client": "meter-1", "listener": "tcp:[::1]:1883", "note": "two words"})
     when, rest = capsys.readouterr().err.split(" ", 1)
     assert len(when) == len("2026-01-01T00:00:00.000Z")
@@ -38,7 +38,7 @@ def test_a_text_line_has_time_level_logger_message_and_fields(capsys: pytest.Cap
 
 
 def test_a_json_line_is_one_object(capsys: pytest.CaptureFixture[str]) -> None:
-    configure(LogLevel.INFO, LogFormat.JSON)
+    configure_logging(LogLevel.INFO, LogFormat.JSON)
     log.warning("refused %d", 3, extra={"client": "a\nb", "count": 4})
     entry = json.loads(capsys.readouterr().err)
     assert entry.pop("time").endswith("Z")
@@ -80,17 +80,17 @@ def test_a_traceback_follows_a_text_line_and_is_a_field_in_json(capsys: pytest.C
         except ValueError:
             log.exception("failed")
 
-    configure(LogLevel.INFO, LogFormat.TEXT)
+    configure_logging(LogLevel.INFO, LogFormat.TEXT)
     fail()
     assert capsys.readouterr().err.rstrip().endswith("ValueError: boom")
-    configure(LogLevel.INFO, LogFormat.JSON)
+    configure_logging(LogLevel.INFO, LogFormat.JSON)
     fail()
     assert json.loads(capsys.readouterr().err)["exception"].endswith("ValueError: boom")
 
 
 def test_configuring_again_changes_level_and_format_and_repeats_no_line(capsys: pytest.CaptureFixture[str]) -> None:
-    configure(LogLevel.DEBUG, LogFormat.TEXT)
-    configure(LogLevel.ERROR, LogFormat.JSON)
+    configure_logging(LogLevel.DEBUG, LogFormat.TEXT)
+    configure_logging(LogLevel.ERROR, LogFormat.JSON)
     log.warning("not this")
     log.error("but this")
     (line,) = capsys.readouterr().err.splitlines()

@@ -120,25 +120,3 @@ def problem_from(
 def _of_invalid_field(info: dict[Any, Any], otherwise: type[MessagingProblem]) -> type[MessagingProblem]:
     field = str(info.get("invalid-field", ""))
     return {"container-id": InvalidClientId, "filter": InvalidSelector}.get(field, otherwise)
-
-
-__all__ = [
-    "ConnectionLost",
-    "IllegalState",
-    "InUse",
-    "InvalidClientId",
-    "InvalidDestination",
-    "InvalidSelector",
-    "ManagementError",
-    "MessageFormat",
-    "MessageRefused",
-    "MessageTooLarge",
-    "MessagingProblem",
-    "NoAnswer",
-    "NotAllowed",
-    "ResourceLimit",
-    "SecurityError",
-    "TransactionInDoubt",
-    "TransactionRolledBack",
-    "Unsupported",
-]

@@ -18,7 +18,7 @@ _STANDARD = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime
 _PLAIN = re.compile(r"[^\s\"=\\]+")
 
 
-def configure(level: LogLevel, format: LogFormat, queue_manager: str | None = None) -> None:  # noqa: A002 - a key
+def configure_logging(level: LogLevel, format: LogFormat, queue_manager: str | None = None) -> None:  # noqa: A002 - a key
     """Log from this level up, in this format; may be called again to change either.
 
     All lines of a queue manager say so: it shares the standard error of the server that started it.

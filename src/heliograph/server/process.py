@@ -1,4 +1,23 @@
-"""The server as a whole: starts, reloads and stops everything."""
+"""The server as a whole: starts, reloads and stops everything.
+
+**What it owns.** The store with its log, the broker, the listeners, the pages, and the supervisors of queue managers
+and pipelines. All of it runs in one event loop; only the log has a thread of its own, and passwords have a few.
+
+**Start.** Queue managers start first: their processes open their logs meanwhile. Then the log is opened, the broker is
+built from it, queues and streams of the configuration are declared, and listeners and pages open. If any of it fails,
+everything that was opened is closed again, and the Problem says why. Clients are accepted when everything is there.
+
+**Running.** Three things drive the server besides clients: `_tick` (timers, retention, maintenance of the log, the
+index of streams), the log's bell (`_wake`, from the log's thread: something is safe now, or the disk is in trouble),
+and `_report` ($SYS). Each does its work in slices, so that clients have their turns in between. A failure in one of
+them is noted as a defect, and the rest continues.
+
+**Reload.** First everything that can be wrong is checked, then everything is changed: a mistake leaves all as it was.
+Attributes that need a restart are named in the log and keep their old values.
+
+**Stop.** Pipelines first (they are clients), then listeners close, clients are told and get time to read their last
+bytes, and the log closes last.
+"""
 
 import asyncio
 import contextlib
@@ -29,8 +48,7 @@ from heliograph.common.collector import collector_paused
 from heliograph.errors import Problem, StorageError
 from heliograph.log import LogOptions
 from heliograph.mqtt import Reason
-from heliograph.server import logs
-from heliograph.server import systemd as notify
+from heliograph.server import systemd
 from heliograph.server.access.authentication import Credentials
 from heliograph.server.config import loading as configuration
 from heliograph.server.config.loading import Config
@@ -41,6 +59,7 @@ from heliograph.server.http.pages import pages
 from heliograph.server.http.server import HttpServer
 from heliograph.server.http.stream_making import StreamMaking
 from heliograph.server.http.stream_pages import StreamPages
+from heliograph.server.logs import configure_logging
 from heliograph.server.network.accepting import cannot_listen, most_pages
 from heliograph.server.network.client_log import LogJournal
 from heliograph.server.network.listeners import Listener
@@ -373,9 +392,9 @@ class Server:
         A mistake in it leaves everything as it was.
         """
         try:
-            new = configuration.load(self.config.source)
+            new = configuration.load_config(self.config.source)
             if self._queue_manager is not None:
-                new = configuration.of_queue_manager(new, self._queue_manager)
+                new = configuration.queue_manager_config(new, self._queue_manager)
             staying = self._staying(new)
             # All that can be wrong is found before anything is changed.
             for listener, config in staying:
@@ -388,7 +407,7 @@ class Server:
             return
         for key in configuration.restart_needed(self._started_with, new):
             log.warning("%s has changed; that needs a restart", key)
-        logs.configure(new.log.level, new.log.format, self._queue_manager)
+        configure_logging(new.log.level, new.log.format, self._queue_manager)
         self.broker.limits = new.limits
         self.broker.memory.set_limit(new.limits.memory)
         self.host.failover = [elsewhere(url) for url in new.server.failover]
@@ -439,7 +458,7 @@ class Server:
             listener.close()
 
     async def _tick(self) -> None:
-        watchdog = notify.watchdog_interval()
+        watchdog = systemd.watchdog_interval()
         next_watchdog = next_retention = 0.0
         while True:
             await asyncio.sleep(_TICK)
@@ -453,7 +472,7 @@ class Server:
             await self._upkeep_of_tick()
             self._attempt("the index of streams", self._update_index)
             if watchdog is not None and now >= next_watchdog:
-                notify.watchdog()
+                systemd.watchdog()
                 next_watchdog = now + watchdog
 
     async def _run_timers(self, now: float) -> None:

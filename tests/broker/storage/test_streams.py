@@ -366,7 +366,7 @@ def test_a_stream_of_an_older_log_gets_an_identity_that_stays(tmp_path):
     scene = DurableScene(tmp_path, ALL)
     stream = scene.store.streams.by_name["all"]
     stream.identity = ""
-    scene.store._note(record_kinds.STREAM, stream.fact())
+    scene.store._note(record_kinds.STREAM, stream.fields())
     scene.restart(ALL)
     there = identity_of(scene)
     assert there

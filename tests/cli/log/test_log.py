@@ -59,15 +59,15 @@ def test_check_counts_what_is_whole(directory: Path, capsys) -> None:
 
 @pytest.fixture
 def grouped(tmp_path: Path) -> Path:
-    account = RecordingLog(tmp_path / "grouped")
-    cursor = account.ledger.new_cursor()
-    account.store([cursor], [b"alone"])
-    with account.ledger.group():
+    recorded = RecordingLog(tmp_path / "grouped")
+    cursor = recorded.message_log.new_cursor()
+    recorded.store([cursor], [b"alone"])
+    with recorded.message_log.group():
         messages = QueueMessages.of([b"text", b"\xff\xfe"], [4, 9], [0, 1], [0, 5000], [7000, 0])
-        account.ledger.store(messages, [cursor], [0])
-        account.ledger.acknowledge(cursor, 0, 1)
-    account.close()
-    return account.directory
+        recorded.message_log.store(messages, [cursor], [0])
+        recorded.message_log.acknowledge(cursor, 0, 1)
+    recorded.close()
+    return recorded.directory
 
 
 def test_check_looks_inside_groups(grouped: Path, capsys) -> None:
@@ -89,13 +89,13 @@ def test_dump_shows_groups_and_messages_of_queues(grouped: Path, capsys) -> None
 
 
 def test_dump_shows_the_topic_of_each_message_if_they_differ(tmp_path: Path, capsys) -> None:
-    account = RecordingLog(tmp_path / "mixed")
-    cursors = [account.ledger.new_cursor(), account.ledger.new_cursor()]
+    recorded = RecordingLog(tmp_path / "mixed")
+    cursors = [recorded.message_log.new_cursor(), recorded.message_log.new_cursor()]
     rows = [(b"a/1", b"text", b"\1\1", 5, 7), ("ü".encode(), b"\xff", b"", 6, 0)]
-    account.ledger.store(mixed(rows, 2, True), cursors, [9, 0])
-    account.store_mixed(cursors[:1], [b"one", b"more"])
-    account.close()
-    assert main(["log", "dump", str(account.directory)]) == 0
+    recorded.message_log.store(mixed(rows, 2, True), cursors, [9, 0])
+    recorded.store_mixed(cursors[:1], [b"one", b"more"])
+    recorded.close()
+    assert main(["log", "dump", str(recorded.directory)]) == 0
     *_, first, second = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert first["qos"] == 2
     assert first["messages"] == [

@@ -6,7 +6,7 @@ import pytest
 
 from certificates import Authority
 from heliograph.cli.main import main
-from heliograph.server.config.loading import load
+from heliograph.server.config.loading import load_config
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def test_the_defaults_can_be_checked_and_shown(file: Path, capsys: pytest.Captur
     assert capsys.readouterr().out == "defaults: ok\n"
     assert main(["config", "show"]) == 0
     file.write_text(capsys.readouterr().out)
-    assert load(file) == load(None)
+    assert load_config(file) == load_config(None)
 
 
 def test_what_is_shown_is_explained(capsys: pytest.CaptureFixture[str]) -> None:

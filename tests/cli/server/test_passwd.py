@@ -35,6 +35,18 @@ def test_a_password_is_asked_for_twice(path: Path, type_in) -> None:
     assert PasswordFile.load(path).check("alice", "grün".encode())
 
 
+def test_without_a_terminal_it_says_how_to_give_the_password(
+    path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def nobody_types(_prompt: str) -> str:
+        raise EOFError
+
+    monkeypatch.setattr("getpass.getpass", nobody_types)
+    assert main(["passwd", str(path), "alice"]) == 1
+    assert "--stdin takes it from a pipe" in capsys.readouterr().err
+    assert not path.exists()
+
+
 def test_two_different_answers_change_nothing(path: Path, type_in, capsys: pytest.CaptureFixture[str]) -> None:
     type_in("one", "two")
     assert main(["passwd", str(path), "alice"]) == 1

@@ -10,10 +10,10 @@ from queue import Queue
 import numpy as np
 import pytest
 
-from heliograph.errors import Problem
+from heliograph.errors import InvalidInput, Problem
 from heliograph.log.buffer_pool import BufferPool
-from heliograph.log.errors import ServerUnreachable
-from heliograph.log.streams.remote_stream_reader import RemoteStreamReader
+from heliograph.log.errors import BadAnswer, OffsetAhead, OffsetGone, RequestRefused, ServerUnreachable, UnknownStream
+from heliograph.log.streams.remote_stream_reader import RemoteStreamReader, request_page
 from log.streams.test_stream_block import MINE, OTHERS, payloads_in, record
 
 Records = Callable[[int], tuple[bytes, int, int]]
@@ -158,3 +158,101 @@ def test_an_answer_without_what_was_asked_for_is_not_asked_for_again_and_again(r
 
     with answering(of_others) as (reader, _), pytest.raises(Problem, match="the answer is damaged"):
         list(reader.blocks(0, 0, 3, 100, room))
+
+
+@contextmanager
+def pages(answers: dict[str, tuple[int, object]]) -> Iterator[str]:
+    """The URL of a server with these answers: status and JSON, by the path without its query."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            status, value = answers[self.path.partition("?")[0]]
+            body = value if isinstance(value, bytes) else json.dumps(value).encode()
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.send_header("Heliograph-Offset", "7")
+            self.end_headers()
+            self.wfile.write(body)
+
+        def do_PUT(self) -> None:
+            self.do_GET()
+
+        def do_DELETE(self) -> None:
+            self.do_GET()
+
+        def log_message(self, *_: object) -> None:
+            """Not here."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/base/"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+PLANT = {"identity": "one", "directory": "/log", "partitions": [{"earliest": 2, "latest": 9, "bytes": 500}]}
+
+
+def test_what_a_stream_is_like_comes_from_its_page() -> None:
+    answers = {"/base/streams/plant": (200, PLANT), "/base/streams/plant/0": (200, b"")}
+    with pages(answers) as url, RemoteStreamReader(url, "plant") as reader:
+        assert (reader.identity, reader.directory, reader.partitions) == ("one", "/log", 1)
+        assert (reader.earliest(0), reader.latest(0), reader.size(0)) == (2, 9, 500)
+        assert reader.state() == ("one", [(2, 9)])
+        assert reader.offset_at(0, 1000) == 7
+        with pytest.raises(UnknownStream, match="stream plant: no partition 1"):
+            reader.latest(1)
+
+
+@pytest.mark.parametrize(
+    ("status", "answer", "error", "said"),
+    [
+        (404, {"error": "no such partition"}, UnknownStream, "no such partition"),
+        (410, {"offset": 1, "earliest": 2}, OffsetGone, "stream plant: offset 1 is gone, the earliest one left is 2"),
+        (416, {"offset": 12, "latest": 9}, OffsetAhead, "stream plant: offset 12 is ahead of the stream"),
+        (400, {"error": "bytes: expected a number"}, RequestRefused, "bytes: expected a number"),
+        (502, b"<html>", RequestRefused, "status 502"),
+    ],
+)
+def test_errors_of_the_pages_are_those_of_a_local_reader(status, answer, error, said) -> None:
+    answers = {"/base/streams/plant": (200, PLANT), "/base/streams/plant/0": (status, answer)}
+    with pages(answers) as url, RemoteStreamReader(url, "plant") as reader, pytest.raises(error, match=said):
+        reader.read(0, 1)
+
+
+def test_a_stream_that_the_server_does_not_have_is_unknown() -> None:
+    with pages({"/base/streams/plant": (404, {"error": "unknown"})}) as url, pytest.raises(UnknownStream):
+        RemoteStreamReader(url, "plant")
+
+
+def test_one_request_gives_what_the_page_says() -> None:
+    answers = {
+        "/base/a": (200, [1]),
+        "/base/b": (201, {}),
+        "/base/c": (400, {"error": "no"}),
+        "/base/d": (200, b"<html>"),
+    }
+    with pages(answers) as url:
+        assert request_page(url, "/a") == [1]
+        assert request_page(url, "/b", "PUT", "{}") == {}
+        with pytest.raises(RequestRefused, match="no"):
+            request_page(url, "/c", "DELETE")
+        with pytest.raises(BadAnswer, match="found status 200 and something else"):
+            request_page(url, "/d")
+
+
+def test_a_server_that_is_not_there_is_unreachable() -> None:
+    with pages({}) as url:
+        pass
+    with pytest.raises(ServerUnreachable, match="the server cannot be reached: connection refused"):
+        request_page(url, "/a")
+    with pytest.raises(ServerUnreachable, match="the server cannot be reached"):
+        RemoteStreamReader(url, "plant")
+
+
+@pytest.mark.parametrize("url", ["", "broker:15880", "ftp://broker", "http://"])
+def test_anything_else_is_no_url_of_pages(url: str) -> None:
+    with pytest.raises(InvalidInput, match="expected the URL of a server's pages"):
+        RemoteStreamReader(url, "plant")

@@ -61,7 +61,7 @@ def logs(draw: st.DrawFn) -> bytes:
     return b"".join(records)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     logs(), st.integers(0, 5), st.integers(1, 20), st.sampled_from([90, 200, 16 << 10]), st.sampled_from([0, 300, 2000])
 )

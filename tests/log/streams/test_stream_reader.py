@@ -5,9 +5,11 @@ import os
 import pytest
 
 from heliograph.errors import InvalidInput
+from heliograph.log.buffer_pool import BufferPool
 from heliograph.log.errors import LogDamaged, OffsetAhead, OffsetGone, UnknownStream
 from heliograph.log.streams.stream_index import PartitionIndexWriter, write_description
 from heliograph.log.streams.stream_reader import StreamReader
+from heliograph.log.streams.stream_span import span_at
 from log.recording_logs import RecordingLog
 
 
@@ -137,3 +139,14 @@ def test_raw_records_are_parts_of_files_with_the_same_messages(stream, reader) -
 def test_a_stream_that_is_not_there_is_unknown(stream) -> None:
     with pytest.raises(UnknownStream, match='unknown stream "t"; streams are: s'):
         StreamReader(stream.recorded.directory, "t")
+
+
+@pytest.mark.parametrize("size", [4096, 1 << 20])
+def test_blocks_in_a_pool_have_the_same_records_as_others(stream, reader, size: int) -> None:
+    sizes = [10, 3000, 9000, 0, 20_000, 7]  # some are larger than what is read at a time
+    stream.publish(*[bytes([65 + n]) * size for n, size in enumerate(sizes)])
+    pool, found = BufferPool(1 << 20), []
+    for block in reader.blocks(0, 0, None, size, pool):
+        found += [payload for place in block for payload in span_at(block, place).payloads]
+        pool.clear()
+    assert found == payloads(reader)

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from heliograph.server.config.loading import load
+from heliograph.server.config.loading import load_config
 from plain_client import PlainClient
 from running import PATIENCE, Lines, environment
 
@@ -129,7 +129,7 @@ def test_ports_that_other_programs_have_are_replaced_by_free_ones(tmp_path: Path
         socket.create_server(("127.0.0.1", int(free["1883"]))),
         socket.create_server(("127.0.0.1", int(free["15880"]))),
     ):
-        loaded = load(usable(config))
+        loaded = load_config(usable(config))
     assert [listener.port for listener in loaded.listeners] == [0, int(free["5672"])]
     assert loaded.http.port == 0
 

@@ -9,7 +9,7 @@ from heliograph.broker.amqp.host import Elsewhere
 from heliograph.broker.core.limits import Limits, WhenFull
 from heliograph.errors import Problem
 from heliograph.objects.attributes import own_mistakes
-from heliograph.server.config.loading import Config, load, restart_needed
+from heliograph.server.config.loading import Config, load_config, restart_needed
 from heliograph.server.config.rules import elsewhere
 from heliograph.server.config.schema import (
     ClientCertificates,
@@ -37,7 +37,7 @@ def test_the_data_folder_is_beside_the_file_and_has_a_name(file: Path) -> None:
 
 
 def test_the_interval_between_commits_is_short_or_none(file: Path) -> None:
-    assert load(None).storage.commit_interval == 0.005
+    assert load_config(None).storage.commit_interval == 0.005
     assert loaded(file, "[storage]\ncommit_interval = 0").storage.commit_interval == 0
     assert loaded(file, "[storage]\ncommit_interval = 0.1").storage.commit_interval == 0.1
     assert mistakes(file, "[storage]\ncommit_interval = 1")
@@ -48,7 +48,7 @@ def test_the_interval_between_commits_is_short_or_none(file: Path) -> None:
 
 
 def test_without_a_file_mqtt_is_on_tcp_and_websocket_and_amqp_on_tcp_of_loopback() -> None:
-    assert [listener.name for listener in load(None).listeners] == [
+    assert [listener.name for listener in load_config(None).listeners] == [
         "tcp:127.0.0.1:1883",
         "ws:127.0.0.1:8083",
         "tcp:127.0.0.1:5672",
@@ -58,7 +58,7 @@ def test_without_a_file_mqtt_is_on_tcp_and_websocket_and_amqp_on_tcp_of_loopback
 def test_an_empty_file_means_the_defaults(file: Path) -> None:
     beside = StorageConfig(directory=str(file.parent / "heliograph-data"))
     here = StorageConfig(directory=str(Path.cwd() / "heliograph-data"))
-    assert load(None) == Config(storage=here)
+    assert load_config(None) == Config(storage=here)
     assert loaded(file, "") == Config(storage=beside)
 
 
@@ -208,12 +208,12 @@ def test_a_syntax_error_at_the_end_of_the_file_is_told_with_line_and_column(file
 def test_a_byte_that_is_not_utf8_is_told_with_line_and_column(file: Path) -> None:
     file.write_bytes(b'[server]\nname = "\xff"')
     with pytest.raises(Problem, match=r":2:9: expected UTF-8, found the byte 0xff"):
-        load(file)
+        load_config(file)
 
 
 def test_a_missing_file_is_a_problem(file: Path) -> None:
     with pytest.raises(Problem, match="No such file"):
-        load(file)
+        load_config(file)
 
 
 # -- mistakes between keys --------------------------------------------------------------------------------------------

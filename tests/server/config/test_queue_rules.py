@@ -6,7 +6,7 @@ import pytest
 
 from heliograph.broker.core.queue_definition import Kind, Order, QueueDefinition
 from heliograph.errors import Problem
-from heliograph.server.config.loading import of_queue_manager, restart_needed
+from heliograph.server.config.loading import queue_manager_config, restart_needed
 from heliograph.server.config.schema import ListenerProtocol
 from server.config.checked_files import loaded, mistakes
 
@@ -175,7 +175,7 @@ directory = "elsewhere"
 
 def test_a_queue_manager_has_its_own_folder_listeners_queues_and_pages(file: Path) -> None:
     whole = loaded(file, TWO)
-    config = of_queue_manager(whole, "QM1")
+    config = queue_manager_config(whole, "QM1")
     assert config.server.name == "QM1"
     assert config.storage.directory == f"{file.parent}/data-QM1"
     assert [(listener.protocol, listener.port) for listener in config.listeners] == [(ListenerProtocol.AMQP, 5700)]
@@ -186,13 +186,13 @@ def test_a_queue_manager_has_its_own_folder_listeners_queues_and_pages(file: Pat
 
 def test_a_queue_manager_has_the_rest_from_the_whole_file(file: Path) -> None:
     whole = loaded(file, TWO)
-    config = of_queue_manager(whole, "QM1")
+    config = queue_manager_config(whole, "QM1")
     assert (config.limits, config.storage.durability) == (whole.limits, whole.storage.durability)
     assert config.source == file
 
 
 def test_a_queue_manager_without_tables_speaks_amqp_on_a_free_port_and_has_no_pages(file: Path) -> None:
-    config = of_queue_manager(loaded(file, TWO), "QM2")
+    config = queue_manager_config(loaded(file, TWO), "QM2")
     (listener,) = config.listeners
     assert (listener.protocol, listener.host, listener.port) == (ListenerProtocol.AMQP, "127.0.0.1", 0)
     assert not config.http.enabled
@@ -201,7 +201,7 @@ def test_a_queue_manager_without_tables_speaks_amqp_on_a_free_port_and_has_no_pa
 
 def test_an_unknown_queue_manager_is_a_mistake(file: Path) -> None:
     with pytest.raises(Problem, match=r"\(QM1, QM2 in the configuration\), found X"):
-        of_queue_manager(loaded(file, TWO), "X")
+        queue_manager_config(loaded(file, TWO), "X")
 
 
 @pytest.mark.parametrize(

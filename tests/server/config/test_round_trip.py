@@ -13,7 +13,7 @@ from heliograph.broker.core.queue_definition import DEAD_LETTER_QUEUE, Kind
 from heliograph.broker.storage.streams import StreamOptions
 from heliograph.objects.attributes import Attribute, attributes_of
 from heliograph.objects.toml import toml_document, value_text
-from heliograph.server.config.loading import Config, load
+from heliograph.server.config.loading import Config, load_config
 from heliograph.server.config.schema import (
     AccessConfig,
     ClientCertificates,
@@ -137,7 +137,7 @@ def test_a_configuration_survives_being_written_and_read(
 ) -> None:
     file = tmp_path_factory.mktemp("config") / "heliograph.toml"
     file.write_text(toml_document(config), "utf-8")
-    assert load(file) == config
+    assert load_config(file) == config
 
 
 def test_files_are_written_with_their_whole_path_so_that_the_text_may_move(tmp_path: Path) -> None:
@@ -145,8 +145,8 @@ def test_files_are_written_with_their_whole_path_so_that_the_text_may_move(tmp_p
     (tmp_path / "elsewhere").mkdir()
     here, there = tmp_path / "here.toml", tmp_path / "elsewhere" / "there.toml"
     here.write_text('[access]\npassword_file = "users"\n[[listener]]\nkind = "unix"\npath = "mqtt.sock"')
-    there.write_text(toml_document(load(here)))
-    assert load(there) == load(here)
+    there.write_text(toml_document(load_config(here)))
+    assert load_config(there) == load_config(here)
 
 
 @given(texts)

@@ -79,9 +79,9 @@ class Log:
     """A log with a stream, and what is stored in it."""
 
     def __init__(self, directory: Path) -> None:
-        self.account = RecordingLog(directory, segment_size=3000)
-        self.cursors = [self.account.ledger.new_cursor() for _ in range(PARTITIONS)]
-        self.other = self.account.ledger.new_cursor()
+        self.recorded = RecordingLog(directory, segment_size=3000)
+        self.cursors = [self.recorded.message_log.new_cursor() for _ in range(PARTITIONS)]
+        self.other = self.recorded.message_log.new_cursor()
         about = {"name": NAME, "filter": "#", "partitions": PARTITIONS, "retention_bytes": 0, "retention_age": 0}
         write_description(directory, NAME, about)
         self.writers = [PartitionIndexWriter(directory, NAME, p, cursor) for p, cursor in enumerate(self.cursors)]
@@ -92,16 +92,16 @@ class Log:
         mine = [self.other] if partition is None else [self.cursors[partition]]
         if form == "uniform":
             payloads = [payload.ljust(len(payloads[0]))[: len(payloads[0])] for payload in payloads]
-            self.account.store(mine, payloads, topic="t")
+            self.recorded.store(mine, payloads, topic="t")
         else:
-            self.account.store_mixed([self.other, *mine] if partition is not None else mine, payloads)
+            self.recorded.store_mixed([self.other, *mine] if partition is not None else mine, payloads)
         if partition is not None:
             topics = ["t" if form == "uniform" else f"topic/{number}" for number in range(len(payloads))]
             self.expected[partition] += zip(topics, payloads, strict=True)
 
     def finish(self) -> None:
         """Everything can be read."""
-        self.account.ledger.wait()
+        self.recorded.message_log.wait()
         for writer in self.writers:
             writer.take()
             writer.write()
@@ -151,11 +151,11 @@ def test_all_tell_the_same(
             if len(step) == 1:
                 log.store(*step[0])
                 continue
-            with log.account.ledger.group():
+            with log.recorded.message_log.group():
                 for one in step:
                     log.store(*one)
         log.finish()
-        log.account.close()
+        log.recorded.close()
     with (
         mock.patch.object(stream_parts, "_WINDOW", window),
         mock.patch.object(stream_parts, "_WORTH_SENDING", worth),

@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 import pytest
 
-from heliograph.server.network.loop import AVAILABLE, ClientLoop
+from heliograph.server.network.loop import HAS_EPOLL, ClientLoop
 
-pytestmark = pytest.mark.skipif(not AVAILABLE, reason="needs epoll")
+pytestmark = pytest.mark.skipif(not HAS_EPOLL, reason="needs epoll")
 PATIENCE = 20.0
 
 

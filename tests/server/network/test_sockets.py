@@ -194,7 +194,7 @@ def test_a_client_that_cannot_be_taken_in_is_closed_and_the_next_one_served(door
     with door.connect(b"") as unlucky:
         door.turn(door.epoll.poll(5))
         assert unlucky.recv(1) == b""
-        assert door.noted == ["taking in clients"]
+        assert door.noted == ["accepting clients"]
         assert not door.outlets
     with door.connect(b"two"):
         door.turn(door.epoll.poll(5))

@@ -165,24 +165,24 @@ _KINDS: dict[int, type | None] = {
     VALUE: None,
     FOOTER: dict,
 }
+_MAPS = {
+    DELIVERY_ANNOTATIONS: "delivery_annotations",
+    MESSAGE_ANNOTATIONS: "message_annotations",
+    APPLICATION_PROPERTIES: "application_properties",
+    FOOTER: "footer",
+}
 
 
 def _take_section(message: Message, code: int, value: Any, *, again: bool) -> None:
     kind = _KINDS[code]
     if kind is not None and type(value) is not kind:
         raise DecodeError(f"section 0x{code:02x} of a message is a {kind.__name__}, not {type(value).__name__}")
-    if code == HEADER:
+    if code in _MAPS:
+        setattr(message, _MAPS[code], value)
+    elif code == HEADER:
         _take_fields(message, Header, value)
-    elif code == DELIVERY_ANNOTATIONS:
-        message.delivery_annotations = value
-    elif code == MESSAGE_ANNOTATIONS:
-        message.message_annotations = value
     elif code == PROPERTIES:
         _take_fields(message, Properties, value)
-    elif code == APPLICATION_PROPERTIES:
-        message.application_properties = value
-    elif code == FOOTER:
-        message.footer = value
     elif code == VALUE:
         message.body = Value(value)
     elif code == DATA:

@@ -36,7 +36,7 @@ class Binding:
     def __repr__(self) -> str:
         return f"Binding({self.filter!r}, {self.queue.name!r})"
 
-    def fact(self) -> dict[str, Any]:
+    def fields(self) -> dict[str, Any]:
         """What the log is told of it."""
         selector = self.selector.text if self.selector else ""
         return {"filter": self.filter, "selector": selector, "no_local": self.no_local, "name": self.name}

@@ -62,7 +62,7 @@ _SYSTEM_NAMES = {one.name for one in SYSTEM_QUEUES}
 class BindingOf(Protocol):
     """A binding, as far as the log has to know of it."""
 
-    def fact(self) -> dict[str, Any]:
+    def fields(self) -> dict[str, Any]:
         """What the log is told of it."""
 
 
@@ -170,16 +170,16 @@ class Queues(QueueTurns):
             self._note(queue.definition)
 
     def _note(self, definition: QueueDefinition) -> None:
-        if self.writes is not None and (fact := self._fact(definition)):
+        if self.writes is not None and (fact := self._record(definition)):
             self.writes.ledger.append_record(*fact)
 
-    def _fact(self, definition: QueueDefinition) -> ApplicationRecord | None:
+    def _record(self, definition: QueueDefinition) -> ApplicationRecord | None:
         if definition.temporary and definition.kind is QueueKind.LOCAL:
             return None
         queue = self._queues.get(definition.name)
         if queue is None:
             return queue_record(definition, 0, [])
-        bindings = [binding.fact() for binding in self.bindings.of(queue)]
+        bindings = [binding.fields() for binding in self.bindings.of(queue)]
         return queue_record(definition, queue.storage.cursor.number if queue.storage else 0, bindings)
 
     def note(self, queue: Queue) -> None:
@@ -345,7 +345,7 @@ class Queues(QueueTurns):
         """All that the log has to know, messages aside; the broker may go on meanwhile."""
         for name in list(self._definitions):
             definition = self._definitions.get(name)
-            if definition is None or (fact := self._fact(definition)) is None:
+            if definition is None or (fact := self._record(definition)) is None:
                 continue
             yield fact
             queue = self._queues.get(name)

@@ -171,7 +171,7 @@ class LogContents:
         """A session to which something happens."""
         if one := self.away.get(number):
             try:
-                self._take_session(RecoveredSession(offline_sessions.decode(one).fact(), 0))
+                self._take_session(RecoveredSession(offline_sessions.decode(one).fields(), 0))
             except Exception as error:
                 del self.away[number]
                 self.set_aside.add(Record(0, record_kinds.AWAY, one), error)

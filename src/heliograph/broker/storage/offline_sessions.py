@@ -39,7 +39,7 @@ class OfflineSubscription(NamedTuple):
         if self.extra:
             subscription.extra = self.extra
 
-    def fact(self) -> dict[str, Any]:
+    def fields(self) -> dict[str, Any]:
         """The same in the form of a `subscribed` fact."""
         return {
             "filter": self.filter,
@@ -62,7 +62,7 @@ class OfflineSession(NamedTuple):
     next_id: int
     subscriptions: list[OfflineSubscription]
 
-    def fact(self) -> dict[str, Any]:
+    def fields(self) -> dict[str, Any]:
         """The same in the form of a `session` fact."""
         return {
             "session": self.number,
@@ -75,7 +75,7 @@ class OfflineSession(NamedTuple):
             "next_id": self.next_id,
             "sent": [],
             "released": [],
-            "subscriptions": [one.fact() for one in self.subscriptions],
+            "subscriptions": [one.fields() for one in self.subscriptions],
             "retired": [],
         }
 

@@ -50,7 +50,7 @@ class SetAside(NamedTuple):
         """By which it is known: the same fact is met again when a start is cut short."""
         return self.kind, self.body
 
-    def fact(self) -> ApplicationRecord:
+    def record(self) -> ApplicationRecord:
         """What the log is told of it."""
         told = {**self._asdict(), "body": base64.b64encode(self.body).decode()}
         return record_kinds.SET_ASIDE, record_kinds.as_json(told)

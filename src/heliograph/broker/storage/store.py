@@ -144,7 +144,7 @@ class Store:
     def settle_set_aside(self) -> None:
         """See to it that the log knows what is set aside, and what is not any more."""
         for one in self.set_aside.news():
-            self.ledger.append_record(*one.fact())
+            self.ledger.append_record(*one.record())
         if self.set_aside.outdated:
             self.upkeep.checkpoint()  # changes of what could be opened would come behind a fact that it could not
 
@@ -192,11 +192,11 @@ class Store:
     def open_streams(self, wanted: Sequence[StreamOptions]) -> list[Stream]:
         """Keep these streams from now on, beside those that were kept before; the ones that get new messages."""
         for stream in self.streams.configure(wanted):
-            self._note(record_kinds.STREAM, stream.fact())
+            self._note(record_kinds.STREAM, stream.fields())
         if self.streams.by_name:
             self.ledger.wait()  # so that the index is there when the server is
             for stream, problem in self.streams.open_index():
-                self.set_aside.add(Record(0, record_kinds.STREAM, record_kinds.as_json(stream.fact())), problem)
+                self.set_aside.add(Record(0, record_kinds.STREAM, record_kinds.as_json(stream.fields())), problem)
         self.streams.forget_index_of_others()
         return [stream for stream in self.streams.by_name.values() if stream.is_fed]
 
@@ -204,7 +204,7 @@ class Store:
         """See Streams.make. Readers find a new one when what `streams.index_of_new` tells has been done."""
         stream, is_new = self.streams.make(options)
         if is_new:
-            self._note(record_kinds.STREAM, stream.fact())
+            self._note(record_kinds.STREAM, stream.fields())
         return stream, is_new
 
     def delete_stream(self, name: str, *, purge: bool) -> tuple[Stream, int]:
@@ -410,11 +410,11 @@ class Store:
     def _all_records(self) -> Iterator[ApplicationRecord]:
         for stream in list(self.streams.by_name.values()):  # what is made meanwhile is told behind the beginning anyway
             if self.streams.by_name.get(stream.name) is stream:
-                yield record_kinds.STREAM, record_kinds.as_json(stream.fact())
+                yield record_kinds.STREAM, record_kinds.as_json(stream.fields())
         yield from self._queue_records()
         yield from self._session_records()
         for one in self.set_aside:
-            yield one.fact()
+            yield one.record()
         for span in self.retained.all():
             if not span.topic.startswith(b"$SYS/"):
                 body = encode_uniform_messages(self._uniform_messages(span, None), Receivers((), (), ()))

@@ -118,7 +118,7 @@ class Stream:
         """The partition of a topic."""
         return self.cursors[self.partition_for(topic)]
 
-    def fact(self) -> dict[str, Any]:
+    def fields(self) -> dict[str, Any]:
         """All that the log has to know of it; the partitions are in order."""
         options = self.options
         return {

@@ -1,4 +1,4 @@
-"""Measure this server beside its peers: the same load on each, CPU per message, losses, memory, latency.
+"""Measure this server beside other brokers with the same load: CPU per message, losses, memory, latency.
 
 Every load stays on 127.0.0.1 and is bounded in time. Brokers are started fresh for every measurement. Without an
 action the cases of --list are measured; actions measure something else.
@@ -15,7 +15,9 @@ from heliograph.lab import bench
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `helio bench`."""
-    parser.add_argument("--quick", action="store_true", help="a short look, about ten minutes; figures are rougher")
+    parser.add_argument(
+        "--quick", action="store_true", help="a short measurement, about ten minutes; figures are rougher"
+    )
     parser.add_argument("--case", action="append", default=[], metavar="NAME", help="only these cases (globs work)")
     parser.add_argument("--target", action="append", default=[], metavar="NAME", help="only these brokers")
     parser.add_argument(
@@ -23,7 +25,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--list", action="store_true", help="list the cases and brokers, measure nothing")
     parser.add_argument("--markdown", action="store_true", help="print the table as Markdown, when all is done")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="where all figures go (bench-results/TIME.json)")
+    parser.add_argument(
+        "--json", type=Path, metavar="FILE", help="write all figures to this file (default: bench-results/TIME.json)"
+    )
 
 
 def _rounds(text: str) -> int:

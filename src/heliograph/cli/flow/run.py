@@ -22,7 +22,7 @@ from heliograph.flow.inline import (
     read_flow_settings,
     run_execution_groups,
 )
-from heliograph.server import LogFormat, LogLevel, logs
+from heliograph.server import LogFormat, LogLevel, configure_logging
 
 EXAMPLES = """\
   helio flow run orders
@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     definition = _with_instances(load(args), args.instances)
     settings = read_flow_settings(definition, args.server)
     home = args.folder.parent if args.folder.is_file() else args.folder
-    logs.configure(LogLevel.INFO, LogFormat.TEXT)
+    configure_logging(LogLevel.INFO, LogFormat.TEXT)
     telling = _Telling(definition.name, settings.execution_groups, as_json=args.json)
     began = time.monotonic()
     with stopped_by_signals() as stop:

@@ -35,16 +35,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     for name, text in (
         ("info", "print what the log holds: segments, streams, and subscriptions with messages waiting"),
-        ("check", "verify the check sum of every record, and open all there is; exit status 1 if something is wrong"),
-        ("dump", "print records as JSON, one a line"),
-        ("compact", "give back all the room that is not needed; no server must be running"),
-        ("repair", "list what no server can open, export or forget it; no server must be running"),
+        ("check", "verify the checksum of every record, and open every object; exit status 1 if something is damaged"),
+        ("dump", "print records as JSON, one per line"),
+        ("compact", "free all disk space that is not needed; the server must be stopped"),
+        ("repair", "list objects that a server cannot open, export or drop them; the server must be stopped"),
     ):
         action = actions.add_parser(name, help=text, description=text)
         action.add_argument("directory", type=Path, help="the log's directory")
         if name == "dump":
             action.add_argument("--from", dest="start", type=int, metavar="POSITION", help="position of the first one")
-            action.add_argument("--limit", type=int, metavar="N", help="print at most so many")
+            action.add_argument("--limit", type=int, metavar="N", help="print at most this many")
         if name == "repair":
             add_repair_arguments(action)
 

@@ -100,7 +100,7 @@ def _body(record: Record) -> dict[str, Any]:
         case "moves":
             return {"moves": [_move(move) for move in record_kinds.decode_moves(body)]}
         case "sessions away":
-            return {"facts": [offline_sessions.decode(one).fact() for _, one in offline_sessions.split(body)]}
+            return {"facts": [offline_sessions.decode(one).fields() for _, one in offline_sessions.split(body)]}
         case "deliveries":
             columns = DELIVERIES_ROW.iter_unpack(body)
             return {"deliveries": [{"cursor": c, "offset": at, "failed": failed} for c, at, failed in columns]}

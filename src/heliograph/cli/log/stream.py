@@ -1,4 +1,4 @@
-"""Look at streams, read their messages, and delete streams that nobody needs any more."""
+"""List streams, print their messages, and delete streams that are no longer needed."""
 
 import argparse
 import json
@@ -20,7 +20,7 @@ from heliograph.log.streams import (
     decode_page,
     request_page,
 )
-from heliograph.server import StreamPages, as_json
+from heliograph.server import StreamPages, stream_message_json
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     for one in (action("list", "list streams", stream=False), action("show", "show a stream and its partitions")):
         one.add_argument("--json", action="store_true", help="print JSON")
-    _add_choice(action("read", "print messages of a stream, which keeps them"))
+    _add_choice(action("read", "print messages of a stream; they stay in it"))
     deleting = action("delete", "delete a stream; one that has messages only with --purge")
     deleting.add_argument("--purge", action="store_true", help="delete it with its messages")
 
@@ -171,7 +171,7 @@ def _in_utc(moment: datetime) -> datetime:
 
 
 def _json(partition: int, message: StreamMessage) -> bytes:
-    return json.dumps({"partition": partition, **as_json(message)}).encode()
+    return json.dumps({"partition": partition, **stream_message_json(message)}).encode()
 
 
 def _line(partition: int, message: StreamMessage) -> bytes:

@@ -53,17 +53,28 @@ def add_connection_arguments(parser: argparse.ArgumentParser) -> None:
     server.add_argument("--cafile", help="use TLS, and trust the certificates in this file")
     server.add_argument("--cert", help="this client's certificate, for TLS")
     server.add_argument("--key", help="the key of that certificate")
-    server.add_argument("--insecure", action="store_true", help="do not compare the host with the certificate's")
+    server.add_argument("--insecure", action="store_true", help="do not check that the certificate is for this host")
 
     client = parser.add_argument_group("connection")
-    client.add_argument("-u", "--username", metavar="NAME")
-    client.add_argument("-P", "--pw", metavar="PASSWORD")
+    client.add_argument("-u", "--username", metavar="NAME", help="user name")
+    client.add_argument("-P", "--pw", metavar="PASSWORD", help="password")
     client.add_argument("-i", "--id", help="client identifier (default: a random one)")
     client.add_argument("-I", "--id-prefix", metavar="PREFIX", help="client identifier: this and the process id")
-    client.add_argument("-k", "--keepalive", type=int, default=60, metavar="SECONDS", help="default: 60")
-    client.add_argument("-c", "--disable-clean-session", action="store_true", help="keep the session; needs -i")
-    client.add_argument("-x", "--session-expiry", type=int, metavar="SECONDS", help="MQTT 5: how long to keep it")
-    client.add_argument("-V", "--protocol-version", choices=_VERSIONS, default="mqttv311", help="default: mqttv311")
+    client.add_argument(
+        "-k", "--keepalive", type=int, default=60, metavar="SECONDS", help="keep alive interval (default: 60)"
+    )
+    client.add_argument(
+        "-c",
+        "--disable-clean-session",
+        action="store_true",
+        help="continue the session of this client, and let the server keep it; needs -i",
+    )
+    client.add_argument(
+        "-x", "--session-expiry", type=int, metavar="SECONDS", help="MQTT 5: how long the server keeps the session"
+    )
+    client.add_argument(
+        "-V", "--protocol-version", choices=_VERSIONS, default="mqttv311", help="version of MQTT (default: mqttv311)"
+    )
     client.add_argument(
         "-D",
         "--property",
@@ -73,10 +84,12 @@ def add_connection_arguments(parser: argparse.ArgumentParser) -> None:
         metavar=("PACKET", "PROPERTY VALUE"),
         help="MQTT 5 property of a packet, as in: -D publish user-property NAME VALUE",
     )
-    client.add_argument("--will-topic", metavar="TOPIC", help="where the server reports the loss of this client")
-    client.add_argument("--will-payload", metavar="TEXT")
-    client.add_argument("--will-qos", type=int, choices=(0, 1, 2))
-    client.add_argument("--will-retain", action="store_true")
+    client.add_argument(
+        "--will-topic", metavar="TOPIC", help="topic of the will, which the server publishes if this client is lost"
+    )
+    client.add_argument("--will-payload", metavar="TEXT", help="payload of the will")
+    client.add_argument("--will-qos", type=int, choices=(0, 1, 2), help="QoS of the will")
+    client.add_argument("--will-retain", action="store_true", help="retain the will")
 
     parser.add_argument("-q", "--qos", type=int, choices=(0, 1, 2), default=0, help="quality of service (default: 0)")
     parser.add_argument("-d", "--debug", action="store_true", help="show packets on standard error")

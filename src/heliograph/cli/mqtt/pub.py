@@ -23,14 +23,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     source.add_argument("-l", "--stdin-line", action="store_true", help="publish each line of standard input")
     source.add_argument("-s", "--stdin-file", action="store_true", help="publish all of standard input as one message")
     source.add_argument("-n", "--null-message", action="store_true", help="publish an empty message")
-    parser.add_argument("-r", "--retain", action="store_true", help="let the server keep the message for later")
-    parser.add_argument("--repeat", type=int, default=1, metavar="COUNT", help="publish it so many times")
+    parser.add_argument(
+        "-r", "--retain", action="store_true", help="retain the message: the server keeps it for later subscribers"
+    )
+    parser.add_argument(
+        "--repeat", type=int, default=1, metavar="COUNT", help="publish the message this many times (default: 1)"
+    )
     parser.add_argument("--repeat-delay", type=float, default=0, metavar="SECONDS", help="wait between repeats")
     add_connection_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Publish; 0 when the server has taken everything."""
+    """Publish; 0 if the server has accepted everything."""
     return unless_quiet(args, _run)
 
 

@@ -1,4 +1,4 @@
-"""Subscribe to topics on any MQTT server and print what arrives."""
+"""Subscribe to topics on any MQTT server and print the messages."""
 
 import argparse
 import fcntl
@@ -36,15 +36,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-F", "--format", help="print in this format, such as '%%I %%t %%p'")
     parser.add_argument("--pretty", action="store_true", help="print JSON (%%j, %%J) over several lines")
     parser.add_argument("-N", "--no-eol", action="store_true", help="print no end of line after a payload")
-    parser.add_argument("-C", "--count", type=int, metavar="COUNT", help="exit after so many messages")
+    parser.add_argument("-C", "--count", type=int, metavar="COUNT", help="exit after this many messages")
     parser.add_argument(
-        "-W", "--timeout", type=float, metavar="SECONDS", help=f"exit after this time, with {TIMED_OUT}"
+        "-W", "--timeout", type=float, metavar="SECONDS", help=f"exit with status {TIMED_OUT} after this time"
     )
-    parser.add_argument("-E", "--exit-subscribed", action="store_true", help="exit as soon as all is subscribed")
-    parser.add_argument("--retry", action="store_true", help="keep trying if there is no connection to begin with")
+    parser.add_argument(
+        "-E", "--exit-subscribed", action="store_true", help="exit as soon as all subscriptions are made"
+    )
+    parser.add_argument("--retry", action="store_true", help="try again if the first connection fails")
     parser.add_argument("-R", "--no-retained", action="store_true", help="do not print retained messages")
     parser.add_argument("--retained-only", action="store_true", help="exit at the first message that is not retained")
-    parser.add_argument("--remove-retained", action="store_true", help="clear the retained messages that arrive")
+    parser.add_argument(
+        "--remove-retained", action="store_true", help="remove received retained messages from the server"
+    )
     add_connection_arguments(parser)
 
 

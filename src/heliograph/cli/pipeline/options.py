@@ -10,8 +10,7 @@ from heliograph.cli.flow.options import parameter
 from heliograph.common.ports import PAGES_URL
 from heliograph.errors import InvalidInput
 from heliograph.pipeline.running import Pipeline
-from heliograph.server import FOLDER, Config, PipelineConfig, StorageConfig, address_from_here
-from heliograph.server.config import loading as configuration
+from heliograph.server import PIPELINES_FOLDER, Config, PipelineConfig, StorageConfig, address_from_here, load_config
 
 
 def add_spark(parser: argparse.ArgumentParser) -> None:
@@ -54,12 +53,12 @@ def setting(text: str) -> tuple[str, str]:
 def default_folder(name: str, server: str) -> Path:
     """Where a pipeline that is started by hand has its status and checkpoint: beside the log, if that is known."""
     data = StorageConfig().directory if "://" in server else server
-    return Path(data).absolute() / FOLDER / name
+    return Path(data).absolute() / PIPELINES_FOLDER / name
 
 
 def configured(file: Path, name: str, server: str | None) -> tuple[Pipeline, Config]:
     """The pipeline of this name in a configuration file, and the file; `server` is where its server really is."""
-    config = configuration.load(file)
+    config = load_config(file)
     for one in config.pipelines:
         if one.name == name:
             return _pipeline(one, config, server), config
@@ -73,7 +72,7 @@ def _pipeline(one: PipelineConfig, config: Config, server: str | None) -> Pipeli
     return Pipeline(
         name=one.name,
         source=one.source,
-        folder=Path(config.storage.directory) / FOLDER / one.name,
+        folder=Path(config.storage.directory) / PIPELINES_FOLDER / one.name,
         flow=one.flow,
         job=one.job,
         sinks=one.sinks,

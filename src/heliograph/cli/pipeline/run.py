@@ -30,7 +30,7 @@ from heliograph.common.terminal import steer, visible
 from heliograph.errors import InvalidInput
 from heliograph.objects import attributes_by_key
 from heliograph.pipeline.running import Pipeline, State, Status, StatusFile, check, run_pipeline
-from heliograph.server import LogFormat, LogLevel, PipelineConfig, logs
+from heliograph.server import LogFormat, LogLevel, PipelineConfig, configure_logging
 
 _RUN = """\
 Run a flow or a job on Spark: messages of a stream are the input; outputs go where the flow or --sink says.
@@ -157,7 +157,7 @@ def _configured(args: argparse.Namespace) -> Pipeline:
     if args.supervised:
         logging.basicConfig(level=config.log.level.upper(), format="%(levelname)s %(message)s", stream=sys.stderr)
     else:
-        logs.configure(config.log.level, config.log.format)
+        configure_logging(config.log.level, config.log.format)
         if args.server:  # who says it by hand means it, whatever the file says
             pipeline = replace(pipeline, server=args.server)
     return pipeline
@@ -165,7 +165,7 @@ def _configured(args: argparse.Namespace) -> Pipeline:
 
 def _given(args: argparse.Namespace) -> Pipeline:
     """The pipeline that the arguments describe."""
-    logs.configure(LogLevel.INFO, LogFormat.TEXT)
+    configure_logging(LogLevel.INFO, LogFormat.TEXT)
     given(args, (_ATTRIBUTES[key] for key in ("most_messages", "interval", "lookup_cache")))
     if not args.source:
         raise InvalidInput("expected --source stream:NAME or --source topic:FILTER, found none")

@@ -37,42 +37,46 @@ def add_put(parser: argparse.ArgumentParser) -> None:
         help="a property; true, false and numbers are taken as such; repeatable",
     )
     parser.add_argument("--priority", type=int, metavar="N", help="from 0 to 9 (default: as the queue has it)")
-    parser.add_argument("--ttl", type=float, metavar="SECONDS", help="the message is of no use after this time")
-    parser.add_argument("--delay", type=float, default=0, metavar="SECONDS", help="nobody gets it before this time")
+    parser.add_argument("--ttl", type=float, metavar="SECONDS", help="the message expires after this time")
+    parser.add_argument(
+        "--delay", type=float, default=0, metavar="SECONDS", help="the message is delivered after this time"
+    )
     parser.add_argument(
         "--persistent",
         action="store_true",
         default=None,
         help="kept on disk, so that it survives a restart (default: as the queue has it)",
     )
-    parser.add_argument("--correlation-id", metavar="ID", help="what it answers or belongs to")
-    parser.add_argument("--reply-to", metavar="QUEUE", help="where an answer is to go")
+    parser.add_argument("--correlation-id", metavar="ID", help="correlation id of the message")
+    parser.add_argument("--reply-to", metavar="QUEUE", help="the queue for replies")
 
 
 def add_get(parser: argparse.ArgumentParser) -> None:
     """Which messages to get."""
     _add_choice(parser)
     parser.add_argument("-n", "--count", type=int, default=1, metavar="N", help="how many (default: 1; 0 is all)")
-    parser.add_argument("--correlation-id", metavar="ID", help="only those with this correlation id")
+    parser.add_argument("--correlation-id", metavar="ID", help="only messages with this correlation id")
     waiting = parser.add_mutually_exclusive_group()
     waiting.add_argument(
         "--timeout",
         type=float,
         default=0,
         metavar="SECONDS",
-        help="wait so long for each message (default: not at all)",
+        help="wait this long for each message (default: do not wait)",
     )
-    waiting.add_argument("--wait", action="store_true", help="wait for each message until it comes")
+    waiting.add_argument("--wait", action="store_true", help="wait for each message without limit")
 
 
 def add_browse(parser: argparse.ArgumentParser) -> None:
     """Which messages to look at."""
     _add_choice(parser)
-    parser.add_argument("-n", "--count", type=int, default=0, metavar="N", help="at most so many (default: all)")
+    parser.add_argument("-n", "--count", type=int, default=0, metavar="N", help="at most this many (default: all)")
 
 
 def _add_choice(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-s", "--selector", metavar="TEXT", help='only those that it fits, such as "size > 10"')
+    parser.add_argument(
+        "-s", "--selector", metavar="TEXT", help='only messages that match this selector, such as "size > 10"'
+    )
     parser.add_argument("--json", action="store_true", help="print a JSON object for each message")
 
 

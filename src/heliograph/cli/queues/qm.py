@@ -1,4 +1,4 @@
-"""Look at the queue managers of a server, and start or stop them."""
+"""List the queue managers of a server, show, start and stop them."""
 
 import argparse
 import json
@@ -18,9 +18,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     for name, text in (
         ("list", "list the queue managers, the server itself first"),
-        ("show", "show all there is to know of one"),
-        ("start", "start one that was stopped, and wait until it is ready"),
-        ("stop", "stop one until it is started again, and wait until it has stopped"),
+        ("show", "show the state and figures of a queue manager"),
+        ("start", "start a stopped queue manager, and wait until it is ready"),
+        ("stop", "stop a queue manager until it is started again, and wait until it has stopped"),
     ):
         action = actions.add_parser(name, help=text, description=text)
         if name == "show":

@@ -1,4 +1,4 @@
-"""Look at queues, define and change them, and put, get and browse their messages."""
+"""List, define and change queues; put, get and browse their messages."""
 
 import argparse
 import json
@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     listing.add_argument(
         "pattern", nargs="?", default="*", metavar="PATTERN", help="a name, or how it begins and then *"
     )
-    listing.add_argument("--temporary", action="store_true", help="temporary queues of clients too")
+    listing.add_argument("--temporary", action="store_true", help="list temporary queues of clients, too")
     showing = action("show", "show the attributes and figures of a queue")
     for one in (listing, showing):
         one.add_argument("--json", action="store_true", help="print JSON")
@@ -41,13 +41,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_attributes(action("alter", "change attributes of a queue"), altered)
     deleting = action("delete", "delete a queue; one that has messages only with --purge")
     deleting.add_argument("--purge", action="store_true", help="delete it with its messages")
-    action("purge", "forget all messages of a queue that nobody is working on")
+    action("purge", "delete all messages of a queue that are not in flight")
     redriving = action("redrive", "send dead letters back to the queues they came from", queue="the dead-letter queue")
-    redriving.add_argument("-n", "--count", type=int, default=0, metavar="N", help="at most so many (default: all)")
-    redriving.add_argument("--origin", default="", metavar="QUEUE", help="only those that came from this queue")
+    redriving.add_argument("-n", "--count", type=int, default=0, metavar="N", help="at most this many (default: all)")
+    redriving.add_argument("--origin", default="", metavar="QUEUE", help="only messages that came from this queue")
     add_put(action("put", "put messages into a queue"))
-    add_get(action("get", "get messages from a queue, which then has them no longer"))
-    add_browse(action("browse", "look at messages of a queue, which keeps them"))
+    add_get(action("get", "get messages, and remove them from the queue"))
+    add_browse(action("browse", "print messages, and leave them in the queue"))
 
 
 def _add_attributes(parser: argparse.ArgumentParser, attributes: list[Attribute]) -> None:

@@ -6,14 +6,14 @@ from pathlib import Path
 from heliograph.cli.queues.mqsc_attributes import ATTRIBUTES, FLAGS, SYNONYMS, values_text
 from heliograph.errors import InvalidInput
 from heliograph.objects import Attribute, attribute_table, attributes_by_key, markdown_table, toml_document, with_tables
-from heliograph.server import Config, PasswordFile, load, tls_context
+from heliograph.server import Config, PasswordFile, load_config, tls_context
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `helio config`."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    check = actions.add_parser("check", help="tell every mistake in the file and in the files that it names")
-    show = actions.add_parser("show", help="print the configuration in force, defaults included, with explanations")
+    check = actions.add_parser("check", help="report all mistakes in the file, and in files that it names")
+    show = actions.add_parser("show", help="print the configuration with all defaults and explanations")
     reference = actions.add_parser("reference", help="print what every key means, as Markdown")
     reference.add_argument(
         "files",
@@ -31,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
     if args.action == "reference":
         _write_reference(args.files)
         return 0
-    config = load(args.file)
+    config = load_config(args.file)
     if args.action == "show":
         print(toml_document(config), end="")
     else:

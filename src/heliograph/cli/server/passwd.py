@@ -42,8 +42,14 @@ def _from_stdin() -> bytes:
 
 
 def _from_terminal() -> bytes:
-    password = getpass.getpass("Password: ")
-    if getpass.getpass("The same again: ") != password:
+    try:
+        password = getpass.getpass("Password: ")
+        again = getpass.getpass("The same again: ")
+    except EOFError:
+        raise InvalidInput(
+            "expected the password twice, found the end of input; --stdin takes it from a pipe"
+        ) from None
+    if again != password:
         raise InvalidInput("expected the same password twice, found two different ones")
     return _not_empty(password.encode())
 

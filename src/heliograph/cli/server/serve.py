@@ -11,9 +11,15 @@ import sys
 from pathlib import Path
 
 from heliograph import __version__
-from heliograph.server import AVAILABLE, ClientLoop, Server, logs
-from heliograph.server import systemd as notify
-from heliograph.server.config import loading as config
+from heliograph.server import (
+    HAS_EPOLL,
+    ClientLoop,
+    Server,
+    configure_logging,
+    load_config,
+    queue_manager_config,
+    systemd,
+)
 
 # Seconds between two looks at whether there is something new to report to the supervisor.
 _REPORTING = 1.0
@@ -21,19 +27,19 @@ _REPORTING = 1.0
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--config", "-c", type=Path, metavar="FILE", help="TOML file (default: built-in defaults)")
-    parser.add_argument("--queue-manager", metavar="NAME", help="serve just this queue manager of the configuration")
+    parser.add_argument("--queue-manager", metavar="NAME", help="serve only this queue manager of the configuration")
     # How a server starts its queue managers: reports as JSON on standard output, and the end of standard input ends it.
     parser.add_argument("--supervised", action="store_true", help=argparse.SUPPRESS)
 
 
 def run(args: argparse.Namespace) -> int:
-    settings = config.load(args.config)
+    settings = load_config(args.config)
     if args.queue_manager is not None:
-        settings = config.of_queue_manager(settings, args.queue_manager)
-    logs.configure(settings.log.level, settings.log.format, args.queue_manager)
+        settings = queue_manager_config(settings, args.queue_manager)
+    configure_logging(settings.log.level, settings.log.format, args.queue_manager)
     for warning in settings.warnings:
         logging.getLogger(__name__).warning(warning)
-    with asyncio.Runner(loop_factory=ClientLoop if AVAILABLE else None) as runner:
+    with asyncio.Runner(loop_factory=ClientLoop if HAS_EPOLL else None) as runner:
         runner.run(_serve(Server(settings, args.queue_manager), supervised=args.supervised))
     return 0
 
@@ -49,15 +55,15 @@ async def _serve(server: Server, *, supervised: bool) -> None:
     await server.start()
 
     def reload() -> None:
-        notify.reloading()
+        systemd.reloading()
         server.reload()
-        notify.ready()
+        systemd.ready()
 
     loop.add_signal_handler(signal.SIGHUP, reload)
     reporting = asyncio.ensure_future(_report(server)) if supervised else None
     if reporting is None:
         print(banner(server), flush=True)
-    notify.ready()
+    systemd.ready()
     await stop.wait()
     if reporting is not None:
         reporting.cancel()
@@ -66,7 +72,7 @@ async def _serve(server: Server, *, supervised: bool) -> None:
     loop.remove_signal_handler(signal.SIGTERM)
     loop.remove_signal_handler(signal.SIGINT)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    notify.stopping()
+    systemd.stopping()
     if not supervised:
         print("stopping", file=sys.stderr)
     await server.stop()

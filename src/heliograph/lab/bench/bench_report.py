@@ -97,12 +97,12 @@ def share(rows: Sequence[BenchRow]) -> float | None:
 
     The two are compared round by round, because they ran side by side.
     """
-    ours, hasty = _find(rows, OURS), _find(rows, MEMORY_ONLY)
-    if ours is None or hasty is None:
+    ours, memory_only = _find(rows, OURS), _find(rows, MEMORY_ONLY)
+    if ours is None or memory_only is None:
         return None
     shares = [
         run.outcome.rate_out / other.outcome.rate_out
-        for run, other in zip(ours.runs, hasty.runs, strict=True)
+        for run, other in zip(ours.runs, memory_only.runs, strict=True)
         if run.outcome and other.outcome and other.outcome.rate_out
     ]
     return median_low(shares) if shares else None

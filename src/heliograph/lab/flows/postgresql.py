@@ -102,9 +102,9 @@ def running_postgresql(core: int | None = None, *, safe: bool = True) -> Iterato
         command = [*before, str(initdb), "-D", str(data), "-U", "flow", "-A", "trust", "-E", "UTF8", "--no-sync"]
         subprocess.run(command, check=True, capture_output=True, cwd=folder)
         settings = [word for name, value in _SETTINGS.items() for word in ("-c", f"{name}={value}")]
-        hasty = [] if safe else ["-F"]
+        without_sync = [] if safe else ["-F"]
         server = PostgresqlServer(
-            folder, [*before, str(postgres), "-D", str(data), "-k", str(folder), *hasty, *settings], core
+            folder, [*before, str(postgres), "-D", str(data), "-k", str(folder), *without_sync, *settings], core
         )
         try:
             yield server

@@ -51,7 +51,7 @@ def _connection_to(url: str, timeout: float) -> tuple[HTTPConnection, str]:
 
 
 def request_page(server: str, path: str, method: str = "GET", body: str | None = None) -> Any:
-    """What the server answers; a Problem is what it says is wrong, or Unreachable.
+    """Send one request to the pages of a server and decode the answer; RequestRefused if it is an error.
 
     `server` is the URL of the pages, `path` where on them.
     """

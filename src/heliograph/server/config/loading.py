@@ -104,7 +104,7 @@ class Config:
     """What is allowed but deserves a second look, one sentence each."""
 
 
-def load(path: Path | None) -> Config:
+def load_config(path: Path | None) -> Config:
     """Read and check a configuration file; None gives the defaults. ConfigurationError has a line for each mistake."""
     if path is None:
         return Config(storage=StorageConfig(directory=str(Path(StorageConfig().directory).absolute())))
@@ -218,7 +218,7 @@ def _listener_mistakes(listeners: Mapping[str, ListenerConfig], access: AccessCo
             yield from rules.admission_mistakes(listener, access, where)
 
 
-def of_queue_manager(config: Config, name: str) -> Config:
+def queue_manager_config(config: Config, name: str) -> Config:
     """The configuration of the process that is this queue manager; ConfigurationError if there is none of the name.
 
     It has what is its own, and for the rest what the whole server has.

@@ -170,7 +170,7 @@ def _messages(reader: StreamReader, partition: int, offset: int, query: Query) -
     size = 0
     limit = MOST_BYTES if query.bytes is None else min(query.bytes, MOST_BYTES)
     for message in reader.messages(partition, offset, _SHOWN if query.limit is None else query.limit):
-        fields = as_json(message)
+        fields = stream_message_json(message)
         size += len(json.dumps(fields))
         if shown and size > limit:
             break
@@ -187,7 +187,7 @@ def _messages(reader: StreamReader, partition: int, offset: int, query: Query) -
     )
 
 
-def as_json(message: StreamMessage) -> dict[str, Any]:
+def stream_message_json(message: StreamMessage) -> dict[str, Any]:
     """A message as JSON can have it."""
     fields: dict[str, Any] = message._asdict()
     fields |= _with_text("payload", fields.pop("payload"))

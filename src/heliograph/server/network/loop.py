@@ -2,13 +2,27 @@
 
 Asyncio's loop spends some ten microseconds on each turn, mostly on turning events into callbacks. With thousands of
 devices that each send a packet now and then, a turn has only one or two packets to share that price. So the sockets of
-clients are in an epoll set of their own, and asyncio's selector is just one more file in it: while only clients have
-something to say, their events are handled right where asyncio waits, and its own machinery is not woken. The same holds
-for another thread that has news for clients: it rings a bell.
+clients are in an epoll set of their own, which is polled where asyncio would wait.
 
-Whoever handles the events of a turn may say that nothing clients send within the next milliseconds is urgent. The loop
-does not look for their events that long: then it finds more of them at once. Asyncio's own events and the bell are seen
-to at once all the same.
+**What it owns.** Three sets of files, one within the other:
+
+    epoll       clients' sockets, listening sockets, and `urgent`
+    urgent      asyncio's selector, and the bell (an eventfd that other threads ring)
+    asyncio     everything else: pipes, pages, signals
+
+**A turn.** `select` is called by asyncio whenever it has nothing to run. It polls `epoll`, hands all events to `handle`
+(the reactor, which reads from and writes to clients), and polls again. It returns to asyncio only if asyncio's own
+files have events, if asyncio was given work meanwhile (`call_soon`, `call_at`: `wanted`), or if its time is up. So
+while only clients are active, asyncio's machinery is not used at all.
+
+**The bell.** Another thread with news for clients (the log, when something is safe) calls `ring`. `answer` is called in
+the loop's thread before the events of clients in the same turn, once for any number of rings.
+
+**Pauses.** `handle` may return a number of seconds for which nothing that clients send is urgent. The loop then polls
+only `urgent` for that long, and finds more events of clients at once. Asyncio's own events and the bell end the pause.
+
+**Invariants.** What `handle` and `answer` raise never leaves `select`: it would end the loop, and asyncio's events of
+this turn would be lost. Events of files that nobody knows any more are left to the handler, which ignores them.
 """
 
 import asyncio
@@ -19,16 +33,16 @@ from collections.abc import Callable
 from time import monotonic, thread_time
 from typing import TYPE_CHECKING, Any, Protocol
 
-AVAILABLE = hasattr(select, "epoll")
-"""Elsewhere than on Linux, clients' sockets are watched by asyncio (`AsyncioFiles`)."""
+HAS_EPOLL = hasattr(select, "epoll")
+"""On systems other than Linux, asyncio watches the sockets of clients (`AsyncioFiles`)."""
 
-if AVAILABLE or TYPE_CHECKING:
+if HAS_EPOLL or TYPE_CHECKING:
     from selectors import EpollSelector
 else:
     EpollSelector = object
 
 READABLE, WRITABLE = select.POLLIN, select.POLLOUT
-"""As epoll says it too."""
+"""The same numbers as those of epoll."""
 
 Events = list[tuple[int, int]]
 
@@ -40,13 +54,13 @@ _SHORTEST_PAUSE = 0.001
 
 
 class Watched(Protocol):
-    """A set of files of which one wants to know whether they can be read and written: `select.epoll` is one."""
+    """A set of files that are watched for events: `select.epoll` is one."""
 
     def register(self, fd: int, eventmask: int) -> None:
         """Watch this file for these events, too."""
 
     def modify(self, fd: int, eventmask: int) -> None:
-        """Watch it for others."""
+        """Watch it for these events from now on."""
 
     def unregister(self, fd: int) -> None:
         """Watch it no more."""
@@ -60,7 +74,7 @@ class ClientFiles(Protocol):
         """The set in which clients' sockets are registered."""
 
     def on_events(self, handle: "Handle") -> None:
-        """Call `handle` with all events of each turn. Events of files it does not know are none of its business."""
+        """Call `handle` with all events of each turn. It ignores events of files that it does not know."""
 
     def closing(self, fd: int) -> None:
         """The file is about to be closed."""
@@ -69,9 +83,9 @@ class ClientFiles(Protocol):
 _EVENTS_PER_TURN = 1024
 
 WORTH_A_LOOK = 0.002
-"""Seconds from which on a turn is looked at."""
+"""Seconds. The watchdog looks at turns that take longer."""
 _CPU_TIME_IS_FRESH = 0.005
-"""Asking for the processor time is slow. What was asked this many seconds before a turn will do for its beginning."""
+"""Asking for the processor time is slow. A value of at most so many seconds before a turn is used for its beginning."""
 
 
 class _ClientSelector(EpollSelector):
@@ -80,7 +94,7 @@ class _ClientSelector(EpollSelector):
     def __init__(self) -> None:
         super().__init__()
         self._urgent = select.epoll()
-        """What is seen to even while no client is listened to: asyncio's own files, and the bell."""
+        """Polled even during a pause: asyncio's own files, and the bell."""
         self._urgent.register(self.fileno(), select.EPOLLIN)
         self._only_urgent = select.poll()
         self._only_urgent.register(self._urgent.fileno(), select.POLLIN)
@@ -88,9 +102,9 @@ class _ClientSelector(EpollSelector):
         self.epoll.register(self._urgent.fileno(), select.EPOLLIN)
         self.handle: Handle = lambda _events: 0.0
         self._pause_until = 0.0
-        """When clients are to be listened to again."""
+        """When the pause ends."""
         self.wanted = False
-        """Somebody gave asyncio something to do while clients were being served."""
+        """Asyncio was given work while clients were served."""
         # Only that it has been written to since the last look matters, so it is never read.
         self.bell = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         self._urgent.register(self.bell, select.EPOLLIN | select.EPOLLET)
@@ -102,7 +116,7 @@ class _ClientSelector(EpollSelector):
         """Told of what `handle` and `answer` raise."""
 
     def begin_turn(self) -> None:
-        """A turn is measured from here."""
+        """The time of a turn counts from here."""
         self._began = self._cpu_at = monotonic()
         self._cpu = thread_time()
 
@@ -156,7 +170,7 @@ class _ClientSelector(EpollSelector):
         return own_turn
 
     def _pause(self, now: float, most: float | None) -> None:
-        """Listen to no client for a while, or until there is something urgent, which is left for the next turn."""
+        """Poll no clients for a while, or until there is something urgent, which the next turn handles."""
         seconds = self._pause_until - now
         self._pause_until = 0.0
         self._only_urgent.poll(int(1000 * (seconds if most is None else min(seconds, most))))
@@ -189,7 +203,7 @@ class ClientLoop(asyncio.SelectorEventLoop):
         self._clients.handle = handle
 
     def closing(self, _fd: int) -> None:
-        """Nothing is to be done: it leaves the set by itself."""
+        """Nothing to do: a file that is closed leaves the epoll set by itself."""
 
     def ring(self) -> None:
         """From any thread: have `answer` called between two turns of the clients. Before the loop is closed."""

@@ -1,12 +1,32 @@
-"""Clients' sockets without a transport per client.
+"""Clients' sockets without a transport per client: the reactor, and one outlet for each client.
 
 A transport and a trip through asyncio's queue of callbacks cost more per read than everything else that happens to a
 single small packet. Here, all clients that have sent something are read in one turn, and then all that have something
 to receive are written to. Timers, signals and everything rare stay with asyncio.
 
-Accepting belongs to that: listening sockets are in the same set, and whoever has just come is read from in the same
-turn, for most clients send their first packet together with the last one of TCP's handshake. Sockets are plain file
+**What it owns.** `Reactor` owns the table of clients by file descriptor, and reads. `SocketOutlet` owns one descriptor
+and what could not be written yet (`_unsent`). `Writer` (`writing.py`) decides when outlets are flushed.
+
+**A turn** (`Reactor._turn`): for each event, accept, or read once and hand the bytes to `outlet.above`; a client that
+can be written to again writes first. When all events are handled, or a slice of time is used up, the writer ends the
+broker's turn and flushes the outlets that have something to send. The rest of the events are found again in the next
+turn, which starts with the client that was next.
+
+**Accepting** belongs to a turn: listening sockets are in the same epoll set, and a new client is read from in the same
+turn, because most clients send their first packet together with the last one of TCP's handshake. Sockets are plain file
 descriptors: an object around each would take longer to make and to close than what it does for us.
+
+**States of an outlet.** Open (`fd >= 0`); finished (`finished`: nothing more will be written, and it is not read from
+any more); gone (`fd == -1`). From finished to gone it goes when everything is written (`_part`: the socket is handed to
+`closing.py`), when writing takes too long, or when the client disappears. `gone` may be called in any state.
+
+**Invariants.** `_clients[fd]` is the outlet with that `fd`, and no other; `_let_go` removes it before the descriptor is
+closed, because the kernel gives its number to the next client. While `_unsent` is not empty, new chunks go behind it,
+and nothing is written directly. Above `HIGH_WATER` the conversation is paused; above `HARD_LIMIT` the client is not
+read from. A defect met while one client is served never ends the turn for others.
+
+**Hot path.** Reading is spelled out in `_turn`, and `flush` has a branch of its own for one small chunk: each function
+call here is a price on every packet.
 
 What is here serves plain TCP and Unix sockets. TLS and WebSocket are layers on top of it (`layered.py`).
 """
@@ -28,20 +48,20 @@ from heliograph.server.network.writing import HARD_LIMIT, HIGH_WATER, NetworkOut
 from heliograph.server.watchdog import Mark
 
 SINGLE_READ = 448
-"""Bytes to ask for while a client has never sent as many at once: Python's own allocator has room for so many, which is
-quicker than the C library's."""
+"""Bytes to ask for while a client has never sent as many at once: so many come from Python's own allocator, which is
+faster than the C library's."""
 SMALLEST_READ = 4 << 10
-"""Bytes to ask for at least when it has."""
+"""Bytes to ask for at least from other clients."""
 LARGEST_READ = 256 << 10
 _LOOK_AT_CLOCK_AFTER = 16
-"""Clients that are read from before it is seen how long the turn has taken."""
+"""The clock is read once for this many clients."""
 MOST_PIECES = 256  # that are sent with one call; the kernel takes 1024
 _FEW, _LITTLE = 64, 16 << 10
-"""Events and bytes of a turn that is worth a pause before the next one: others gather enough by themselves."""
+"""A turn with fewer events and bytes is followed by a pause, so that the next one has more to do at once."""
 
 
 class Receiver(Protocol):
-    """Takes what comes from below."""
+    """Takes bytes from the layer below, or from the socket."""
 
     def receive(self, data: bytes) -> None:
         """Bytes have come."""
@@ -91,7 +111,7 @@ class SocketOutlet(NetworkOutlet):
                 self._queue(chunks, sent)
             return size
         if self.left and not chunks and not self._unsent and self.finished:
-            self.gone()  # there is nothing to tell a client that has said goodbye
+            self.gone()  # a client that has disconnected gets no answer
             return 0
         return self._flush_all()
 
@@ -189,7 +209,7 @@ class SocketOutlet(NetworkOutlet):
             self.reactor.epoll.modify(self.fd, events)
 
     def _part(self) -> None:
-        """Everything has been written, and nothing more will come."""
+        """Everything has been written: close, or let the client close first."""
         if self.left:
             self.gone()
             return
@@ -251,7 +271,7 @@ class Reactor:
         self._listening[fd] = callback
 
     def remove_reader(self, fd: int, /) -> None:
-        """Do so no more."""
+        """Do not watch it any more."""
         if self._listening.pop(fd, None) is not None:
             self.epoll.unregister(fd)
 
@@ -270,7 +290,7 @@ class Reactor:
         self._events.append((fd, READABLE))
 
     def drop(self, fd: int) -> None:
-        """Something went wrong while a client was taken in: there is none."""
+        """Something failed while a client was accepted: close its socket."""
         for outlet in [one for one in self.writer.outlets if isinstance(one, SocketOutlet) and one.fd == fd]:
             outlet.fd = -1  # which will soon be another client's
             self.writer.outlets.discard(outlet)
@@ -290,7 +310,7 @@ class Reactor:
         received = 0
         if self._next >= 0:
             events = self._from_next(events)
-        self._events = events  # those who come in this turn are put behind the others
+        self._events = events  # clients that are accepted in this turn are added at the end
         left = _LOOK_AT_CLOCK_AFTER
         until = monotonic() + SLICE if len(events) >= left else 0.0
         read = os.read
@@ -337,15 +357,15 @@ class Reactor:
         return self.writer.broker.turn.pause(now) if received < _LITTLE and len(events) < _FEW else 0.0
 
     def _accept(self, fd: int) -> None:
-        """Take in those who have come on this listening socket."""
+        """Accept clients on this listening socket."""
         self.writer.broker.defects.serving = None
         try:
             self._listening[fd]()
         except Exception:
-            self.writer.broker.defects.note("taking in clients")
+            self.writer.broker.defects.note("accepting clients")
 
     def _from_next(self, events: list[tuple[int, int]]) -> list[tuple[int, int]]:
-        """Events in such an order that everybody has his turn."""
+        """The events, from the client on that was next when the last turn ran out of time."""
         first = next((number for number, (fd, _) in enumerate(events) if fd == self._next), 0)
         self._next = -1
         return events[first:] + events[:first]

@@ -1,4 +1,19 @@
-"""Writing to clients: once per turn of the event loop and client, however many messages that is."""
+"""Writing to clients: once per turn of the event loop and client, however many messages that is.
+
+**What it owns.** `Writer` owns the set of open connections (`outlets`), and decides when the broker's turn ends and
+outlets are flushed. What is to be written is in the outlets: conversations append chunks and mark the outlet as dirty.
+
+**When it flushes.** At the end of a turn of the reactor (`flush`); after anything else that may have put chunks into
+outlets, by `soon`, at the latest before the loop waits again; and after each slice of long work. `flush` ends the
+broker's turn first: what was published together is stored and delivered together, and nothing leaves before that.
+
+**A flush** may cause more work: writing can end connections, whose wills are messages for others, and frees space in
+buffers, which fills outlets again. So it repeats until nothing is dirty, or until a slice of time is used up; then it
+continues in the next turn. Clients that are blamed for a defect are cut off before anything is written.
+
+**The end of a connection.** `closed` is called exactly once for each connection, from wherever it ended. The
+conversation gets `lost` there and is forgotten, so that no cycle of objects is left for the garbage collector.
+"""
 
 import asyncio
 from abc import abstractmethod
@@ -85,7 +100,7 @@ Protocols = Mapping[ListenerProtocol, Callable[[Outlet, Authenticator], Conversa
 
 
 class Writer:
-    """Knows all network outlets, and flushes the broker's dirty ones at the end of the loop's turn."""
+    """All open connections; ends the broker's turns and flushes outlets that have something to send."""
 
     def __init__(
         self, broker: Broker, loop: asyncio.AbstractEventLoop, protocols: Protocols, watchdog: Watchdog
@@ -98,7 +113,7 @@ class Writer:
         self._scheduled = False
         self._slicing = False
         self._sliced: Outlet | None = None
-        """Whose work was done last."""
+        """The client whose work was done last."""
         broker.slices.more = self._more_slices
         self.outlets: set[NetworkOutlet] = set()
         """Open connections, whether their client has been admitted or not."""
@@ -109,12 +124,12 @@ class Writer:
         """Sockets of connections that were ended here, when all has been written."""
 
     def opened(self, outlet: NetworkOutlet, authenticator: Authenticator, protocol: ListenerProtocol) -> None:
-        """A connection has come."""
+        """A connection was accepted: its conversation begins."""
         outlet.connection = self._protocols[protocol](outlet, authenticator)
         self.outlets.add(outlet)
 
     def closed(self, outlet: NetworkOutlet) -> None:
-        """A connection is gone."""
+        """A connection has ended."""
         connection, address = outlet.connection, outlet.address
         who = connection.describe()  # as long as it knows
         self.watchdog.mark(lambda: {**who, "address": peer_text(address), "sent": "the end of the connection"})
@@ -173,7 +188,7 @@ class Writer:
         await self.lingering.close_all(_TIME_TO_CLOSE)
 
     def soon(self) -> None:
-        """Something may have been put into outlets: write it before the loop waits again."""
+        """There may be chunks in outlets: write them before the loop waits again."""
         broker = self.broker
         if broker.turn.dirty or broker.store is not None or broker.queues.awake:
             self._again()
@@ -190,7 +205,7 @@ class Writer:
             self.flush()
 
     def _more_slices(self) -> None:
-        """There is work in slices: the next one comes after the next turn of the clients."""
+        """There is work in slices: do the next slice after the next turn of the clients."""
         if not self._slicing:
             self._slicing = True
             self._loop.call_soon(self._do_slice)
@@ -210,7 +225,7 @@ class Writer:
         return {**who, "what": "work in slices"}
 
     def flush(self, began: float = 0.0) -> None:
-        """Write now. `began` is the present time, from whoever knows it."""
+        """End the broker's turn and write now. `began` is the present time, if the caller knows it."""
         self._due = False
         broker = self.broker
         sent = 0

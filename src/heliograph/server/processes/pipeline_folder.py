@@ -16,7 +16,7 @@ from heliograph.log.streams import StreamReader, stream_lag
 
 Facts = dict[str, Any]
 
-FOLDER = "pipelines"
+PIPELINES_FOLDER = "pipelines"
 """In the folder of the log, with a folder for each pipeline."""
 _STATUS_FILE = "status.json"
 _GOES_ON = {"starting", "running", "retrying", "stopping"}
@@ -40,12 +40,12 @@ class Watched:
 def figures(directory: Path, watched: Iterable[Watched]) -> list[Facts]:
     """All pipelines by name: those of the configuration, and those of which only a file in `directory` tells."""
     known = {one.name: one for one in watched}
-    names = {path.parent.name for path in (directory / FOLDER).glob(f"*/{_STATUS_FILE}")} | set(known)
+    names = {path.parent.name for path in (directory / PIPELINES_FOLDER).glob(f"*/{_STATUS_FILE}")} | set(known)
     return [_facts(directory, name, known.get(name)) for name in sorted(names)]
 
 
 def _facts(directory: Path, name: str, watched: Watched | None) -> Facts:
-    told = _told(directory / FOLDER / name / _STATUS_FILE)
+    told = _told(directory / PIPELINES_FOLDER / name / _STATUS_FILE)
     alive = _is_alive(told)
     found = {
         "name": name,

@@ -13,7 +13,14 @@ from heliograph.broker import NOT_ALLOWED, NOT_FOUND, Refused
 from heliograph.errors import Problem
 from heliograph.server.config.loading import Config
 from heliograph.server.config.schema import PipelineConfig
-from heliograph.server.processes.pipeline_folder import FOLDER, STATE, Watched, figures, has_databases, remove_folder
+from heliograph.server.processes.pipeline_folder import (
+    PIPELINES_FOLDER,
+    STATE,
+    Watched,
+    figures,
+    has_databases,
+    remove_folder,
+)
 from heliograph.server.processes.supervision import Command, State, SupervisedProcess
 
 log = logging.getLogger(__name__)
@@ -159,7 +166,7 @@ class Pipelines:
     async def _look(self) -> None:
         """Read what pipelines say: in a thread, because it is files and streams that are read."""
         while True:
-            if self._processes or (self._directory / FOLDER).exists():
+            if self._processes or (self._directory / PIPELINES_FOLDER).exists():
                 try:
                     self._figures = await asyncio.to_thread(figures, self._directory, self._watched())
                 except Exception:
@@ -209,7 +216,7 @@ class Pipelines:
             raise Refused(NOT_FOUND, f"there is no pipeline {name}; pipelines are: {there}")
         if one["pid"]:
             raise Refused(NOT_ALLOWED, f"pipeline {name} runs (process {one['pid']}); stop it first")
-        folder = self._directory / FOLDER / name
+        folder = self._directory / PIPELINES_FOLDER / name
         self._change(self._remove(name, folder, purge=purge))
         stays = not purge and has_databases(folder)
         return {"name": name, "databases": str((folder / STATE).absolute()) if stays else ""}

@@ -120,8 +120,13 @@ def run() -> Runner:
 @pytest.fixture
 def value(run: Runner) -> Callable[..., Any]:
     """The value of an expression."""
+    return values_by(run)
 
-    def call(expression: str, xml: str = "", *, declare: str = "", **given: Any) -> Any:
+
+def values_by(run: Runner, default: str = "") -> Callable[..., Any]:
+    """What evaluates expressions by running programs; on this message, if it is given none."""
+
+    def call(expression: str, xml: str = default, *, declare: str = "", **given: Any) -> Any:
         return run(f"{declare} SET Environment.Result VALUE = {expression};", xml, **given).value("Result")
 
     return call

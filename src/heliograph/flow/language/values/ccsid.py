@@ -76,28 +76,24 @@ def codec(ccsid: int, encoding: int = 0) -> str:
 
 def decode(data: bytes, ccsid: int, encoding: int = 0) -> str:
     """The text of bytes in a coded character set. `ConversionError` names the first byte that is no character."""
-    name = codec(ccsid, encoding)
     try:
-        return data.decode(name)
+        return data.decode(codec(ccsid, encoding))
     except UnicodeDecodeError as error:
-        raise ConversionError(
-            CAST_FAILED,
-            f"byte {error.start} (X'{data[error.start : error.start + 4].hex()}') is no character of CCSID {ccsid}",
-            (data, ccsid),
-        ) from None
+        shown = data[error.start : error.start + 4].hex()
+        raise _unfit(f"byte {error.start} (X'{shown}') is no character of CCSID {ccsid}", data, ccsid) from None
 
 
 def encode(text: str, ccsid: int, encoding: int = 0) -> bytes:
     """A text as bytes in a coded character set. `ConversionError` names the first character that is not in it."""
-    name = codec(ccsid, encoding)
     try:
-        return text.encode(name)
+        return text.encode(codec(ccsid, encoding))
     except UnicodeEncodeError as error:
-        raise ConversionError(
-            CAST_FAILED,
-            f"character {error.start + 1} ({text[error.start]!r}) is not in CCSID {ccsid}",
-            (text, ccsid),
-        ) from None
+        found = f"character {error.start + 1} ({text[error.start]!r})"
+        raise _unfit(f"{found} is not in CCSID {ccsid}", text, ccsid) from None
+
+
+def _unfit(why: str, value: bytes | str, ccsid: int) -> ConversionError:
+    return ConversionError(CAST_FAILED, why, (value, ccsid))
 
 
 def byte_order(encoding: int) -> str:

@@ -24,21 +24,10 @@ from typing import Any
 
 from heliograph.flow.errors import BAD_ARGUMENT, ExpressionError
 from heliograph.flow.language.values import functions_numeric as numeric
-from heliograph.flow.language.values import functions_text as other
 from heliograph.flow.language.values import functions_text as text
+from heliograph.flow.language.values import times
 from heliograph.flow.language.values.datetime_symbols import week_of_month
 from heliograph.flow.language.values.functions_numeric import of_float
-from heliograph.flow.language.values.times import (
-    MICROSECONDS,
-    MONTHS,
-    GmtTime,
-    GmtTimestamp,
-    Interval,
-    Qualifier,
-    gmt_now,
-    local_now,
-    offset,
-)
 from heliograph.flow.language.values.types import type_of
 
 # CURRENT_DATE and its kin, LOCAL_TIMEZONE, EXTRACT.
@@ -52,37 +41,39 @@ from heliograph.flow.language.values.types import type_of
 
 def current_date(now: datetime) -> date:
     """CURRENT_DATE."""
-    return local_now(now).date()
+    return times.local_now(now).date()
 
 
 def current_time(now: datetime) -> time:
     """CURRENT_TIME."""
-    return local_now(now).time()
+    return times.local_now(now).time()
 
 
 def current_timestamp(now: datetime) -> datetime:
     """CURRENT_TIMESTAMP."""
-    return local_now(now)
+    return times.local_now(now)
 
 
 def current_gmtdate(now: datetime) -> date:
     """CURRENT_GMTDATE."""
-    return gmt_now(now).date()
+    return times.gmt_now(now).date()
 
 
-def current_gmttime(now: datetime) -> GmtTime:
+def current_gmttime(now: datetime) -> times.GmtTime:
     """CURRENT_GMTTIME."""
-    return GmtTime(gmt_now(now).time())
+    return times.GmtTime(times.gmt_now(now).time())
 
 
-def current_gmttimestamp(now: datetime) -> GmtTimestamp:
+def current_gmttimestamp(now: datetime) -> times.GmtTimestamp:
     """CURRENT_GMTTIMESTAMP."""
-    return GmtTimestamp(gmt_now(now))
+    return times.GmtTimestamp(times.gmt_now(now))
 
 
-def local_timezone(now: datetime) -> Interval:
+def local_timezone(now: datetime) -> times.Interval:
     """How much local time is ahead of Greenwich."""
-    return Interval(int(offset(now).total_seconds()) // 60 * MICROSECONDS["MINUTE"], Qualifier.HOUR_TO_MINUTE)
+    return times.Interval(
+        int(times.offset(now).total_seconds()) // 60 * times.MICROSECONDS["MINUTE"], times.Qualifier.HOUR_TO_MINUTE
+    )
 
 
 def extract(field: str, value: Any) -> int | float | bool | None:
@@ -90,13 +81,13 @@ def extract(field: str, value: Any) -> int | float | bool | None:
     if value is None:
         return None
     kind = type(value)
-    if kind is Interval:
+    if kind is times.Interval:
         if field in value.qualifier.fields:
             return _of_interval(field, value)
     else:
-        if kind is GmtTimestamp:
+        if kind is times.GmtTimestamp:
             value = value.moment
-        elif kind is GmtTime:
+        elif kind is times.GmtTime:
             value = value.time
         if field in _CLOCK_FIELDS and type(value) in (time, datetime):
             return _CLOCK_FIELDS[field](value)
@@ -105,9 +96,9 @@ def extract(field: str, value: Any) -> int | float | bool | None:
     raise ExpressionError(BAD_ARGUMENT, f"{type_of(value)} has no {field}", ("EXTRACT", field, value))
 
 
-def _of_interval(field: str, value: Interval) -> int | float:
+def _of_interval(field: str, value: times.Interval) -> int | float:
     """What the field shows; each part of a negative interval is negative."""
-    table = MONTHS if value.is_year_month else MICROSECONDS
+    table = times.MONTHS if value.is_year_month else times.MICROSECONDS
     rest = abs(value.amount)
     for finer in value.qualifier.fields:
         count, rest = divmod(rest, table[finer])
@@ -219,14 +210,14 @@ FUNCTIONS: Mapping[str, Function] = {
     "TRIM": Function(text.trim, 1, 2),
     "UCASE": _one(text.upper),
     "UPPER": _one(text.upper),
-    "BASE64DECODE": _one(other.base64_decode),
-    "BASE64ENCODE": _one(other.base64_encode),
-    "COALESCE": Function(other.coalesce, 1, ANY_NUMBER),
+    "BASE64DECODE": _one(text.base64_decode),
+    "BASE64ENCODE": _one(text.base64_encode),
+    "COALESCE": Function(text.coalesce, 1, ANY_NUMBER),
     "EXTRACT": _two(extract),
-    "NULLIF": _two(other.nullif),
-    "SLEEP": _one(other.sleep),
-    "UUIDASBLOB": Function(other.uuid_as_blob, 0, 1),
-    "UUIDASCHAR": Function(other.uuid_as_char, 0, 1),
+    "NULLIF": _two(text.nullif),
+    "SLEEP": _one(text.sleep),
+    "UUIDASBLOB": Function(text.uuid_as_blob, 0, 1),
+    "UUIDASCHAR": Function(text.uuid_as_char, 0, 1),
 }
 
 CURRENT: Mapping[str, Callable[[datetime], Any]] = {

@@ -157,28 +157,21 @@ def random_number(seed: Any = None) -> float:
     return Random(seed).random()  # noqa: S311
 
 
-@propagates_null
-def bit_and(*numbers: Any) -> int:
-    """BITAND of two or more INTEGERs."""
-    _whole("BITAND", *numbers)
-    result: int = reduce(and_, numbers)
-    return result
+def _of_bits(name: str, work: Callable[[int, int], int]) -> Callable[..., Any]:
+    """A function of two or more INTEGERs, bit by bit."""
+
+    @propagates_null
+    def function(*numbers: Any) -> int:
+        _whole(name, *numbers)
+        result: int = reduce(work, numbers)
+        return result
+
+    return function
 
 
-@propagates_null
-def bit_or(*numbers: Any) -> int:
-    """BITOR of two or more INTEGERs."""
-    _whole("BITOR", *numbers)
-    result: int = reduce(or_, numbers)
-    return result
-
-
-@propagates_null
-def bit_xor(*numbers: Any) -> int:
-    """BITXOR of two or more INTEGERs."""
-    _whole("BITXOR", *numbers)
-    result: int = reduce(xor, numbers)
-    return result
+bit_and = _of_bits("BITAND", and_)
+bit_or = _of_bits("BITOR", or_)
+bit_xor = _of_bits("BITXOR", xor)
 
 
 @propagates_null

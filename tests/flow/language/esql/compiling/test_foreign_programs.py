@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from flow.language.esql.conftest import Run, Runner, message
+from flow.language.esql.conftest import Run, Runner, message, values_by
 from heliograph.errors import Problem
 from heliograph.flow.errors import EsqlMistake
 from heliograph.flow.language.esql.checking.program_checking import check_program
@@ -64,11 +64,7 @@ def accepted(run: Runner) -> Runner:
 @pytest.fixture
 def result(accepted: Runner) -> Callable[..., Any]:
     """The value of an expression, behind some declarations."""
-
-    def call(expression: str, xml: str = "<Any/>", *, declare: str = "", **given: Any) -> Any:
-        return accepted(f"{declare} SET Environment.Result VALUE = {expression};", xml, **given).value("Result")
-
-    return call
+    return values_by(accepted, "<Any/>")
 
 
 def with_headers() -> Element:

@@ -1,6 +1,6 @@
 """Which names are known at a place in a program."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from heliograph.flow.language.esql.syntax import Declaration, Position, Program, Routine
@@ -36,39 +36,30 @@ class Scope:
         self.variables[variable.name.upper()] = variable
         return before
 
+    def outward(self) -> "Iterator[Scope]":
+        """This scope and those around it, from inside to outside."""
+        scope: Scope | None = self
+        while scope is not None:
+            yield scope
+            scope = scope.around
+
     def variable(self, name: str) -> Variable | None:
         """The innermost variable of this name."""
         key = name.upper()
-        scope: Scope | None = self
-        while scope is not None:
-            if key in scope.variables:
-                return scope.variables[key]
-            scope = scope.around
-        return None
+        return next((scope.variables[key] for scope in self.outward() if key in scope.variables), None)
 
     def routine(self, name: str) -> Routine | None:
         """The innermost routine of this name."""
         key = name.upper()
-        scope: Scope | None = self
-        while scope is not None:
-            if key in scope.routines:
-                return scope.routines[key]
-            scope = scope.around
-        return None
+        return next((scope.routines[key] for scope in self.outward() if key in scope.routines), None)
 
     def names(self) -> Iterable[str]:
         """All variables, from inside to outside."""
-        scope: Scope | None = self
-        while scope is not None:
-            yield from (variable.name for variable in scope.variables.values())
-            scope = scope.around
+        return (variable.name for scope in self.outward() for variable in scope.variables.values())
 
     def routine_names(self) -> Iterable[str]:
         """All routines, from inside to outside."""
-        scope: Scope | None = self
-        while scope is not None:
-            yield from (routine.name for routine in scope.routines.values())
-            scope = scope.around
+        return (routine.name for scope in self.outward() for routine in scope.routines.values())
 
 
 class Library:

@@ -1,6 +1,6 @@
 """Rows and lists: what SELECT gives."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from heliograph.flow.errors import ExpressionError
@@ -105,19 +105,19 @@ def total(values: Iterable[Any]) -> Any:
 
 
 def greatest(values: Iterable[Any]) -> Any:
-    """MAX."""
-    result = None
-    for value in values:
-        if value is not None and (result is None or greater(value, result)):
-            result = value
-    return result
+    """MAX: NULLs do not count."""
+    return _first_by(greater, values)
 
 
 def smallest(values: Iterable[Any]) -> Any:
-    """MIN."""
+    """MIN: NULLs do not count."""
+    return _first_by(less, values)
+
+
+def _first_by(comes_before: Callable[[Any, Any], bool | None], values: Iterable[Any]) -> Any:
     result = None
     for value in values:
-        if value is not None and (result is None or less(value, result)):
+        if value is not None and (result is None or comes_before(value, result)):
             result = value
     return result
 
