@@ -5,7 +5,7 @@ from itertools import count
 import pytest
 
 from broker.queue_scenes import Consumer, texts
-from broker.queues.test_restarts import fail
+from broker.queues.test_queue_storage import fail
 from heliograph.broker.core.slices import SLICE
 from heliograph.broker.queues import loading
 from heliograph.broker.queues.consumer import ACCEPTED
