@@ -1,4 +1,8 @@
-"""Expressions: literals, operators, comparison, logic, CASE, CAST, ROW and LIST."""
+"""Generators for expressions: literals, operators, comparison, logic, CASE, CAST, ROW and LIST.
+
+`total + 1` becomes `add(total, 1)`, not `total + 1`: every operand may be NULL (None), and ESQL has conversions
+between types that Python lacks. Logic has three values (TRUE, FALSE, UNKNOWN as True, False, None). `condition` gives
+Python for places that only ask "is it TRUE?" (IF, WHILE, WHERE), where Python's own `and` and `or` are enough."""
 
 from collections.abc import Callable, Mapping
 from decimal import Decimal
@@ -61,12 +65,12 @@ def _dated(context: Context, node: syntax.Literal) -> str:
 
 
 def qualifier_words(node: syntax.Qualifier) -> str:
-    """The fields of an interval, as ESQL writes them."""
+    """Return the qualifier of an interval as ESQL writes it."""
     return node.start if node.end in (None, node.start) else f"{node.start} TO {node.end}"
 
 
 def qualifier(context: Context, node: syntax.Qualifier) -> str:
-    """The fields of an interval, in Python."""
+    """Return the qualifier of an interval in Python."""
     return f"{context.use('Qualifier')}({qualifier_words(node)!r})"
 
 
