@@ -383,7 +383,8 @@ def check_declared(context: Context, data_type: syntax.DataType) -> None:
 
 
 def gives_back(parameter: syntax.Parameter) -> bool:
-    """Whether an OUT or INOUT parameter is returned as a value. Rows and references are not: they are changed in place."""
+    """Whether an OUT or INOUT parameter is returned as a value. Rows and references are not: they are changed in
+    place."""
     return parameter.mode != "IN" and kind_of(parameter.type) is BindingKind.SCALAR
 
 

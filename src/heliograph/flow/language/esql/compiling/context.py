@@ -232,7 +232,8 @@ class Context:
         return self.unit.use(name)
 
     def type_name(self, kind: Type) -> str:
-        """Return the Python name of a type: a module-level constant, because members of an enumeration are slow to access."""
+        """Return the Python name of a type: a module-level constant, because members of an enumeration are slow to
+        access."""
         return self.unit.constant(f"{self.use('Type')}.{kind.name}", kind.name)
 
     def temporary(self, like: str = "value") -> str:
@@ -240,14 +241,14 @@ class Context:
         return self.frame.names.new(like)
 
     def scratch(self) -> str:
-        """A local variable for `(f.value if (f := ...) ...)`, reusable because it is read where it is set."""
+        """A local variable for `(f.value if (f := ...) ...)`, which is read where it is set."""
         if not self.frame.scratch:
             self.frame.scratch = self.temporary("f")
         return self.frame.scratch
 
     @contextmanager
     def conditionally(self) -> Iterator[None]:
-        """For parts of an expression that are evaluated never, or more than once: nothing may be hoisted from them."""
+        """For parts of an expression that are evaluated never, or more than once: nothing is hoisted."""
         hoisting, self.hoisting = self.hoisting, False
         yield
         self.hoisting = hoisting
@@ -287,8 +288,8 @@ class Context:
 
     @contextmanager
     def in_order(self, node: syntax.Expression) -> Iterator[None]:
-        """For an expression whose parts must be evaluated from left to right, as it calls routines: a routine may change
-        what other parts read, so nothing is hoisted out of the expression."""
+        """For an expression that calls routines, so that its parts must be evaluated from left to right: a routine may
+        change what other parts read. Nothing is hoisted from it."""
         if not self.hoisting or not self._calls_inside(node):
             yield
             return
