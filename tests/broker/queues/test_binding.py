@@ -75,6 +75,6 @@ def test_its_queue_pays_for_it_as_long_as_it_is_there(scene):
 
 def test_it_tells_the_log_all_of_itself(scene):
     binding = Binding("a/#", scene.queue(), RED, "container", "mine")
-    assert binding.record() == {"filter": "a/#", "selector": "colour = 'red'", "no_local": "container", "name": "mine"}
+    assert binding.fields() == {"filter": "a/#", "selector": "colour = 'red'", "no_local": "container", "name": "mine"}
     assert repr(binding) == "Binding('a/#', 'Q')"
-    assert Binding("a", scene.queue("R"), None, "").record()["selector"] == ""
+    assert Binding("a", scene.queue("R"), None, "").fields()["selector"] == ""
