@@ -19,7 +19,7 @@ SAMPLES ?= 100000000
 MINUTES ?= 5
 
 # Tests that measure coverage: those of the rooms; not those that kill, attack or fuzz servers, or need Spark.
-COVERED := $(filter-out tests/faults/ tests/fuzz/ tests/hostile/ tests/interop/,$(sort $(dir $(wildcard tests/*/.))))
+COVERED := $(filter-out tests/documents/ tests/faults/ tests/fuzz/ tests/hostile/ tests/interop/,$(sort $(dir $(wildcard tests/*/.))))
 COVERAGE := $(BIN)/coverage
 
 .PHONY: run test coverage test-spark lint format docs bench bench-scores bench-flows bench-spark node-red soak faults fuzz clean help
@@ -35,7 +35,7 @@ test: lint docs node-clients java-clients ## set up, then lint, types, documenta
 
 coverage: $(READY_DEV) ## branch coverage of each room; fails where it is below the floor in pyproject.toml
 	@rm -f .coverage .coverage.*
-	$(COVERAGE) run -m pytest -q -n $(TESTERS) -m "not spark" --hypothesis-profile=few-examples $(COVERED)
+	$(COVERAGE) run -m pytest -q -n $(TESTERS) -m "not spark and not spark_session" --hypothesis-profile=few-examples $(COVERED)
 	@$(COVERAGE) combine -q && $(COVERAGE) json -q -o .coverage.json
 	@$(BIN)/python tests/room_coverage.py .coverage.json
 

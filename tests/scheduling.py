@@ -51,6 +51,8 @@ def mark_spark(items: list[pytest.Item]) -> None:
     for item in items:
         if item.nodeid.startswith(LONG):
             item.add_marker(pytest.mark.spark)
+        elif item.nodeid.startswith(WITH_SPARK):
+            item.add_marker(pytest.mark.spark_session)
 
 
 def longest_first(items: list[pytest.Item]) -> None:

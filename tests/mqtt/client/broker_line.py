@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from broker.clients import OpenGate, Scene
+from broker.clients import OpenAuthenticator, Scene
 from heliograph.broker.core.outlet import Outlet
-from heliograph.broker.mqtt.connection import Connection
+from heliograph.broker.mqtt.connection import MqttConnection
 from heliograph.mqtt import Connect
 from heliograph.mqtt.client import ClientSession, Event
 
@@ -17,13 +17,13 @@ class Line:
         self.session = session
         self._there = bytearray()
         self._back = bytearray()
-        self._connection: Connection | None = None
+        self._connection: MqttConnection | None = None
 
     def connect(self, connect: Connect) -> None:
         """A new connection; CONNECT is under way."""
         self.lose()
         self._outlet = Outlet()
-        self._connection = Connection(self.scene.broker, self._outlet, OpenGate())
+        self._connection = MqttConnection(self.scene.broker, self._outlet, OpenAuthenticator())
         self.session.open(connect, self.scene.now)
 
     def lose(self) -> None:

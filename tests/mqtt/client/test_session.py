@@ -442,6 +442,15 @@ def test_the_aliases_of_a_connection_end_with_it():
     ]
 
 
+def test_a_message_with_an_alias_of_the_caller_is_sent_again_where_the_session_uses_aliases():
+    peer = Peer(topic_aliases=10)
+    peer.connect(told={"topic_alias_maximum": 0})
+    peer.session.publish("plant/1", [b"a"], 1, properties={"topic_alias": 1})
+    peer.written()
+    peer.connect(present=True, told={"topic_alias_maximum": 10})
+    assert peer.written() == [packets.Publish("plant/1", b"a", 1, dup=True, packet_id=1)]
+
+
 def test_the_server_may_send_topics_by_number():
     peer = Peer()
     peer.connect(topic_alias_maximum=2)

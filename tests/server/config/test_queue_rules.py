@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from heliograph.broker.core.queue_definition import Kind, Order, QueueDefinition
+from heliograph.broker.core.queue_definition import Order, QueueDefinition, QueueKind
 from heliograph.errors import Problem
 from heliograph.server.config.loading import queue_manager_config, restart_needed
 from heliograph.server.config.schema import ListenerProtocol
@@ -51,7 +51,7 @@ def test_every_attribute_of_a_queue_can_be_configured(file: Path) -> None:
     assert queue.topics == ("shop/+/order", "orders/#")
     assert queue.definition == QueueDefinition(
         "orders",
-        Kind.LOCAL,
+        QueueKind.LOCAL,
         "what customers want",
         max_depth=7,
         max_message_length=100,
@@ -84,7 +84,7 @@ def test_an_alias_stands_for_a_queue_and_a_model_for_queues_to_come(file: Path) 
         temporary = true
         """,
     ).declared_queues
-    assert [queue.definition.kind for queue in queues] == [Kind.LOCAL, Kind.ALIAS, Kind.MODEL]
+    assert [queue.definition.kind for queue in queues] == [QueueKind.LOCAL, QueueKind.ALIAS, QueueKind.MODEL]
 
 
 @pytest.mark.parametrize(

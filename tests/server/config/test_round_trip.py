@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.broker.core.queue_definition import DEAD_LETTER_QUEUE, Kind
+from heliograph.broker.core.queue_definition import DEAD_LETTER_QUEUE, QueueKind
 from heliograph.broker.storage.streams import StreamOptions
 from heliograph.objects.attributes import Attribute, attributes_of
 from heliograph.objects.toml import toml_document, value_text
@@ -78,7 +78,7 @@ queues = st.one_of(
     tables(
         QueueConfig,
         name=names,
-        kind=st.just(Kind.LOCAL),
+        kind=st.just(QueueKind.LOCAL),
         topics=st.lists(st.sampled_from(["a/+/#", "#", "b"])).map(tuple),
         backout_queue=st.just(DEAD_LETTER_QUEUE),
         dead_letter_queue=st.sampled_from(["", DEAD_LETTER_QUEUE]),
@@ -86,8 +86,10 @@ queues = st.one_of(
         temporary=st.just(False),
         description=descriptions,
     ),
-    st.builds(QueueConfig, name=names, kind=st.just(Kind.MODEL), temporary=st.booleans(), description=descriptions),
-    st.builds(QueueConfig, name=names, kind=st.just(Kind.ALIAS), target=st.just(DEAD_LETTER_QUEUE)),
+    st.builds(
+        QueueConfig, name=names, kind=st.just(QueueKind.MODEL), temporary=st.booleans(), description=descriptions
+    ),
+    st.builds(QueueConfig, name=names, kind=st.just(QueueKind.ALIAS), target=st.just(DEAD_LETTER_QUEUE)),
 )
 many_queues = st.lists(queues, max_size=2, unique_by=lambda queue: queue.name).map(tuple)
 managers = tables(

@@ -26,9 +26,13 @@ class Publishing:
         self._aliases: dict[str, int] = {}
 
     def check(self, topic: str, payloads: Sequence[bytes], qos: int, properties: Properties) -> None:
-        """Raise ServerLimit if the server does not take packets as large as these."""
+        """Raise an exception if these messages cannot be published on this connection."""
         if self._most_aliases and "topic_alias" in properties:
             raise InvalidInput("a topic alias in the properties of a message, but the session uses aliases by itself")
+        self.check_size(topic, payloads, qos, properties)
+
+    def check_size(self, topic: str, payloads: Sequence[bytes], qos: int, properties: Properties) -> None:
+        """Raise ServerLimit if the server does not take packets as large as these."""
         size = 2 + len(topic.encode()) + max(map(len, payloads)) + (2 if qos else 0)
         if self._version == 5:
             size += len(encode_properties(properties)) + (_ALIAS_SIZE + 1 if self._most_aliases else 0)

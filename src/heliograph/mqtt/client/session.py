@@ -5,7 +5,6 @@ from math import inf
 from typing import Final
 
 from heliograph.common.pieces import Pieces
-from heliograph.errors import Problem
 from heliograph.mqtt import packets
 from heliograph.mqtt.client.arrivals import Arrivals
 from heliograph.mqtt.client.events import (
@@ -209,8 +208,8 @@ class ClientSession:
         for run, start, stop in self._in_flight.again():
             payloads = run.payloads[start:stop]
             try:
-                self._publishing.check(run.topic, payloads, run.qos, run.properties)
-            except Problem:
+                self._publishing.check_size(run.topic, payloads, run.qos, run.properties)
+            except ServerLimit:
                 self._publish_those_that_fit(run, start, stop, events)
             else:
                 self._write_again(run, start, payloads)
@@ -220,8 +219,8 @@ class ClientSession:
         for at in range(start, stop):
             payloads = run.payloads[at : at + 1]
             try:
-                self._publishing.check(run.topic, payloads, run.qos, run.properties)
-            except Problem:
+                self._publishing.check_size(run.topic, payloads, run.qos, run.properties)
+            except ServerLimit:
                 events.append(Acknowledged(self._in_flight.give_up(run, at), Reason.PACKET_TOO_LARGE, Properties()))
             else:
                 self._write_again(run, at, payloads)
