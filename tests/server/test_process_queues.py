@@ -119,7 +119,8 @@ def test_a_change_that_cannot_be_is_logged_and_the_queue_stays_as_it_is(serve: S
     server = serve(BASE + ORDERS)
     put(server, "orders", "waiting")
     server.reload(BASE + ORDERS + 'order = "fifo"\n')
-    assert "order can be changed only while it is empty" in server.log.wait_for("a queue cannot be changed to its configuration")
+    line = server.log.wait_for("a queue cannot be changed to its configuration")
+    assert "order can be changed only while it is empty" in line
     assert asked(server, "queue-show", name="orders")["order"] == "priority"
 
 
