@@ -65,7 +65,9 @@ def test_a_page_of_a_stranger_cannot_open_a_websocket(server: RunningServer) -> 
         ):
             assert handshake(port, path, host, f"Origin: {origin}") == FORBIDDEN
         assert handshake(port, path, host, f"Origin: {LISTED}", "Origin: https://evil.example") == FORBIDDEN
-    server.log.wait_for("WebSocket connection refused: origin not allowed listener=ws:127.0.0.1:0 origin=https://evil.example")
+    server.log.wait_for(
+        "WebSocket connection refused: origin not allowed listener=ws:127.0.0.1:0 origin=https://evil.example"
+    )
 
 
 def test_a_name_that_leads_here_does_not_make_a_page_ours(server: RunningServer) -> None:
