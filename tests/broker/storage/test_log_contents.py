@@ -183,7 +183,7 @@ def set_aside(log, kind, fact):
     other.position = log.position
     other.contents.set_aside.add(Record(8, kind, json.dumps(fact).encode()), ValueError("before"))
     (one,) = other.contents.set_aside
-    return one.fact()
+    return one.record()
 
 
 @pytest.mark.parametrize(

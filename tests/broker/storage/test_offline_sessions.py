@@ -60,7 +60,7 @@ def test_a_length_that_cannot_be_is_a_mistake():
 @pytest.mark.parametrize("retain", [True, False])
 def test_options_are_told_as_a_fact(qos, no_local, retain):
     options = options_of(qos, no_local=no_local, retain_as_published=retain)
-    fact = OfflineSubscription("a", 7, options, b"\x0b\x05").fact()
+    fact = OfflineSubscription("a", 7, options, b"\x0b\x05").fields()
     assert fact == {
         "filter": "a",
         "qos": qos,

@@ -53,7 +53,7 @@ def test_a_session_is_told_as_it_was_read():
 def test_packed_it_says_the_same():
     kept = session()
     unpacked = offline_sessions.decode(kept.packed())
-    again = RecoveredSession(unpacked.fact(), 400)
+    again = RecoveredSession(unpacked.fields(), 400)
     assert json.loads(again.record().body) == json.loads(kept.record().body)
 
 

@@ -69,7 +69,7 @@ def test_it_is_read_back_from_the_log_and_told_only_once():
     asides.add(record(record_kinds.QUEUE, {"queue": "Q", "cursor": 3}), ValueError("x"))
     (news,) = asides.news()
     assert asides.news() == []
-    kind, body = news.fact()
+    kind, body = news.record()
     assert kind == record_kinds.SET_ASIDE
     assert read_set_aside(body) == news
     later = SetAsides()

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from heliograph.broker.delivery.answers import fit
 from heliograph.broker.mqtt.peer import MqttPeer
 from heliograph.broker.sessions.session import Session
 from heliograph.broker.sessions.window import Settled
@@ -98,7 +99,9 @@ def _note_received(connection: MqttPeer, session: Session, ids: Sequence[int], d
 def _answer_unknown(connection: MqttPeer, ids: list[int]) -> None:
     for packet_id in ids:
         reason = Reason.PACKET_IDENTIFIER_NOT_FOUND if connection.version5 else Reason.SUCCESS
-        connection.send(PubRel(packet_id, reason))
+        chunk = fit(PubRel(packet_id, reason), connection.version, connection.outlet.max_packet)
+        if chunk:  # not before PUBREL for others, which may wait for the disk
+            connection.answer(chunk, stored=False)
 
 
 def completed(connection: MqttPeer, session: Session, first: int, count: int) -> None:

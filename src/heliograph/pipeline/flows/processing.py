@@ -269,7 +269,7 @@ class FlowWorker:
             pause = waiting.pause(time.monotonic())
             if pause is None:
                 raise DatabaseFailed(f"flow {self.flow.definition.name} cannot reach a database: {why}")
-            LOG.warning("flow %s waits for a database: %s", self.flow.definition.name, why)
+            LOG.warning("flow %s is waiting for a database: %s", self.flow.definition.name, why)
             time.sleep(pause)
 
     def _undo(self) -> None:

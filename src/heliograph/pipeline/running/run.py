@@ -125,7 +125,7 @@ class _Run:
             if failures >= MOST_FAILURES:
                 raise PipelineError(f"{error} ({failures} failures in a row; the pipeline gives up)")
             pause = backoff.pause()
-            log.error("a query has failed and is started again in %g s: %s", pause, error)
+            log.error("a query has failed; it is restarted in %g s: %s", pause, error)
             self.status.restarts += 1
             self._tell(State.RETRYING)
             self._stop.wait(pause)
@@ -145,7 +145,7 @@ class _Run:
             return str(problem)
         self._has_run = True
         self._tell(State.RUNNING)
-        log.info("the pipeline runs: %s, from %s", self.status.runs, self._pipeline.source)
+        log.info("the pipeline is running: %s, source %s", self.status.runs, self._pipeline.source)
         error = self._watch(queries)
         self._end(queries)
         return error

@@ -127,4 +127,4 @@ class BatchWriter(DataSourceArrowWriter):
         try:
             forget_job(self._options, self._job)
         except Problem as problem:  # the user is to be told why the job failed, and not this
-            log.warning("progress of a job that failed stays on the server: %s", problem)
+            log.warning("cannot delete the progress of a failed job on the server: %s", problem)

@@ -111,7 +111,7 @@ class CollectingWorker(FlowWorker):
         try:
             record_note(note, self._store)
         except (ValueError, KeyError, TypeError) as error:
-            LOG.warning("%s: this is no note of requests (%r): %r", self._node, error, note)
+            LOG.warning("%s: a stored aggregation request cannot be read (%r): %r", self._node, error, note)
             self._store.rollback()
         else:
             self._store.commit()
