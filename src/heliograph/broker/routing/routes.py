@@ -111,7 +111,7 @@ class Route:
             or any(one.no_local or one.outlet.one_by_one for one in subscriptions)
             or any(one.outlet.one_by_one for group in groups for one in group.members)
         )
-        """Whether messages of several clients can be published as one span: no receiver needs to look at each message."""
+        """Whether messages of several clients can be published as one span: no receiver has to look at each of them."""
         self.most_batched = max(1, min(_GATHERED_AT_ONCE, _COPIES_AT_ONCE // max(1, len(receivers)), self.most))
         """The most messages in one batch."""
         self.partitions = [stream for stream in self.streams if len(stream.cursors) > 1]
@@ -230,7 +230,7 @@ class Batch:
         self.heads: list[int] = []
         """Bytes before the payload in each packet."""
         self.arrivals: list[int] | None = [] if route.partitions else None
-        """Order of arrival of each message in this turn, needed where one publisher may be in several batches."""
+        """Order of arrival of each message in this turn, where one publisher may be in several batches."""
 
     def add(self, publisher: Publisher, packet: bytes, name_end: int, head: int) -> None:
         """Append a message."""
