@@ -125,7 +125,7 @@ class BatchWriter(DataSourceArrowWriter):
             forget(self._options, queues)
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
-        """Delete the progress of a failed job without a name. Failed tasks report no queue, so all are listed by job."""
+        """Delete the progress of a failed job without a name. Failed tasks report no queue, so they are listed."""
         if not self._once:
             return
         from heliograph.pipeline.sink.progress import forget_job
