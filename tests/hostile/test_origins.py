@@ -65,7 +65,9 @@ def test_a_page_of_a_stranger_cannot_open_a_websocket(server: RunningServer) -> 
         ):
             assert handshake(port, path, host, f"Origin: {origin}") == FORBIDDEN
         assert handshake(port, path, host, f"Origin: {LISTED}", "Origin: https://evil.example") == FORBIDDEN
-    server.log.wait_for("a web page may not use this listener listener=ws:127.0.0.1:0 origin=https://evil.example")
+    server.log.wait_for(
+        "WebSocket connection refused: origin not allowed listener=ws:127.0.0.1:0 origin=https://evil.example"
+    )
 
 
 def test_a_name_that_leads_here_does_not_make_a_page_ours(server: RunningServer) -> None:
@@ -110,4 +112,4 @@ def test_pages_are_not_served_by_a_name_that_is_not_the_servers(server: RunningS
         assert page(server, host, "PUT") == 421
     for host in ("localhost", "127.0.0.1:1", "[::1]", socket.gethostname(), "broker.example.com:443"):
         assert page(server, host) == 200
-    server.log.wait_for("a request for a host that is not this one was refused host=evil.example")
+    server.log.wait_for("request refused: its Host header is not a name of this server host=evil.example")

@@ -57,5 +57,5 @@ def test_a_folder_that_is_not_the_servers_alone_stays_as_it_is(serve: Serve, tmp
     (folder / "of somebody else").touch()
     server = serve(CONFIG)
     assert folder.stat().st_mode & 0o777 == 0o755
-    server.log.wait_for("others on this machine can look into the folder of the log; messages are in it")
+    server.log.wait_for("the folder of the log is accessible to other users of this machine; it contains messages")
     assert all(path.stat().st_mode & 0o077 == 0 for path in folder.glob("*.log"))

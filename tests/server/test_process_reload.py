@@ -166,6 +166,6 @@ def test_a_socket_file_that_is_to_change_with_a_restart_is_still_removed(serve: 
 def test_what_needs_a_restart_is_said_and_the_rest_is_done(serve: Serve) -> None:
     server = serve()
     server.reload(f"{listener(port=free_port())}{PAGES}[limits]\nsubscriptions_per_client = 1\n")
-    assert "listener[1].port has changed; that needs a restart" in server.log.wait_for("restart")
+    assert "listener[1].port has changed; the change needs a restart" in server.log.wait_for("restart")
     with PlainClient(server.port).connected() as client:
         assert client.subscribe("a", "b") == (0, Reason.QUOTA_EXCEEDED)

@@ -116,7 +116,7 @@ def test_a_stream_that_is_gone_from_the_configuration_is_told_of(serve: Serve, t
     server = serve(CONFIG)
     server.stop()
     server = serve(CONFIG.split("[[stream]]", maxsplit=1)[0])
-    server.log.wait_for("a stream is not configured any more; it keeps what it has stream=plant")
+    server.log.wait_for("a stream is no longer configured; its messages stay, no new ones are added stream=plant")
 
 
 def test_a_stream_cannot_lose_partitions(serve: Serve) -> None:
@@ -129,7 +129,7 @@ def test_a_stream_cannot_lose_partitions(serve: Serve) -> None:
 def test_a_changed_stream_needs_a_restart(serve: Serve) -> None:
     server = serve(CONFIG)
     server.reload(CONFIG.replace("partitions = 3", "partitions = 4"))
-    server.log.wait_for("stream has changed; that needs a restart")
+    server.log.wait_for("stream has changed; the change needs a restart")
 
 
 # -- over HTTP --------------------------------------------------------------------------------------------------------

@@ -44,7 +44,7 @@ def test_a_slow_turn_is_logged_with_whoever_took_most_of_it(caplog: pytest.LogCa
     with caplog.at_level(logging.WARNING, LOGGER):
         watchdog.look(began, time.monotonic(), SLOW)
     (record,) = caplog.records
-    assert record.getMessage() == "everybody had to wait"
+    assert record.getMessage() == "slow turn of the event loop: all clients waited"
     assert vars(record)["what"] == "culprit"
 
 

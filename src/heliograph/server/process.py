@@ -141,11 +141,13 @@ class Server:
             raise StorageError(f"storage.directory: {directory}: {error.strerror or error}") from None
         if directory.stat().st_mode & 0o077:
             log.warning(
-                "others on this machine can look into the folder of the log; messages are in it",
+                "the folder of the log is accessible to other users of this machine; it contains messages",
                 extra={"folder": str(directory), "mode": f"{directory.stat().st_mode & 0o777:o}"},
             )
         if store.ledger.log.torn is not None:
-            log.warning("the log was not closed properly", extra={"detail": str(store.ledger.log.torn)})
+            log.warning(
+                "the log was not closed cleanly and has been recovered", extra={"detail": str(store.ledger.log.torn)}
+            )
         return store
 
     def _wake(self) -> None:
@@ -210,7 +212,7 @@ class Server:
         try:
             self.broker.look_after_log(seconds)
         except Problem as problem:
-            log.error("upkeep of the log: %s", problem)
+            log.error("log maintenance failed: %s", problem)
         except Exception:
             self.broker.defects.note("upkeep of the log")
         self._writer.soon()  # a turn has ended, and clients may have got something in it
@@ -226,7 +228,7 @@ class Server:
         )
         for one in self._store.set_aside:
             log.error(
-                "an object in the log cannot be opened; it is set aside with its messages, and all else is served",
+                "an object in the log cannot be opened; it is left out with its messages, all others are served",
                 extra={
                     "object": one.name,
                     "position": one.position,
@@ -239,10 +241,13 @@ class Server:
         self._declare_queues(self.config)
         for stream in self._store.streams.by_name.values():
             if not stream.is_fed:
-                log.warning("a stream is not configured any more; it keeps what it has", extra={"stream": stream.name})
+                log.warning(
+                    "a stream is no longer configured; its messages stay, no new ones are added",
+                    extra={"stream": stream.name},
+                )
         for name in self._store.streams.taken_over:
             log.warning(
-                "a stream that was made while the server ran is in the configuration now, which counts",
+                "a stream that was made while the server ran is now configured; the configuration takes precedence",
                 extra={"stream": name},
             )
         self.host = AmqpHost(self.broker, self.config.server.name, time.time)
@@ -299,14 +304,18 @@ class Server:
                 if queue.kind is QueueKind.LOCAL:
                     self.broker.bindings.declare(queues.find(name), queue.topics)
             except (Problem, Refused) as problem:
-                log.error("a queue cannot be as configured, and stays as it is: %s", problem, extra={"queue": name})
+                log.error(
+                    "a queue cannot be changed to its configuration and stays unchanged: %s",
+                    problem,
+                    extra={"queue": name},
+                )
         for other in queues.all():
             # Bindings of a queue that has a name of its own come from the configuration, unless somebody named them.
             unnamed = [one for one in self.broker.bindings.of(other) if not one.name]
             if other.name not in declared and not other.definition.internal and unnamed:
                 self.broker.bindings.declare(other, ())
                 log.warning(
-                    "a queue is not configured any more; it keeps what it has, and gets nothing more from topics",
+                    "a queue is no longer configured; its messages stay, no new ones come from topics",
                     extra={"queue": other.name},
                 )
         self._tell_of_others(declared)
@@ -322,7 +331,9 @@ class Server:
         ]
         if others:
             named = " ".join(others[:_NAMED])
-            log.info("queues that are not in the configuration stay", extra={"number": len(others), "queues": named})
+            log.info(
+                "queues that are not in the configuration were kept", extra={"number": len(others), "queues": named}
+            )
 
     async def _start_http(self) -> None:
         http = self.config.http
@@ -406,7 +417,7 @@ class Server:
             log.error("reload failed, the old configuration stays in force: %s", problem)
             return
         for key in configuration.restart_needed(self._started_with, new):
-            log.warning("%s has changed; that needs a restart", key)
+            log.warning("%s has changed; the change needs a restart", key)
         configure_logging(new.log.level, new.log.format, self._queue_manager)
         self.broker.limits = new.limits
         self.broker.memory.set_limit(new.limits.memory)

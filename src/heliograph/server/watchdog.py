@@ -75,7 +75,7 @@ class Watchdog:
         if self._unlogged:
             facts["others_not_logged"] = self._unlogged
             self._unlogged = 0
-        log.warning("everybody had to wait", extra=facts | self._culprit(began, ended))
+        log.warning("slow turn of the event loop: all clients waited", extra=facts | self._culprit(began, ended))
 
     def _culprit(self, began: float, ended: float) -> Facts:
         """Who took most of the time of a turn."""

@@ -177,13 +177,13 @@ def test_the_configuration_counts_more_than_what_was_made(serve: Serve, tmp_path
     publish(server, "old/a", b"1")
     server.stop()
     server = serve(CONFIG + CONFIGURED)
-    server.log.wait_for("is in the configuration now, which counts stream=plant")
+    server.log.wait_for("is now configured; the configuration takes precedence stream=plant")
     publish(server, "old/a", b"not any more")
     publish(server, "plant/a", b"2")
     assert payloads(tmp_path / "data", "plant", 2) == [b"1", b"2"]
     server.stop()
     server = serve(CONFIG)
-    server.log.wait_for("a stream is not configured any more; it keeps what it has stream=plant")
+    server.log.wait_for("a stream is no longer configured; its messages stay, no new ones are added stream=plant")
     assert put(server, "plant", {"filter": "plant/#"})[0] == 201
     publish(server, "plant/a", b"3")
     assert payloads(tmp_path / "data", "plant", 3) == [b"1", b"2", b"3"]

@@ -1,7 +1,7 @@
-"""Compile a flow, and look at what it is compiled to.
+"""Compile a flow, and show the result.
 
-ESQL and mappings become Python functions, with the statement that each piece is made of as a comment before it.
-Messages of models become a reader and a writer for each physical format.
+ESQL and mappings become Python functions, with each source statement as a comment before its code. Messages of models
+become a reader and a writer for each physical format.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from heliograph.flow.language import CompiledProgram
 from heliograph.flow.tree import Text
 
 EXAMPLES = """\
-  helio flow compile orders                           what there is
+  helio flow compile orders                           a summary
   helio flow compile orders --show                    the Python of all ESQL modules and mappings
   helio flow compile orders --show --module Check     the Python of one
   helio flow compile orders --models                  readers and writers of models

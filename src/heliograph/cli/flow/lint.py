@@ -1,7 +1,7 @@
 """Check flows: the flow file, ESQL, mappings, models, subflows, settings, test cases, and every environment.
 
-Everything that is wrong is told at once, with file, line and column. The exit status is 1 if there are mistakes;
-warnings alone leave it 0.
+All mistakes are reported at once, with file, line and column. The exit status is 1 if there are mistakes, and 0 if
+there are only warnings.
 """
 
 import argparse

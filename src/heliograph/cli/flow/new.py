@@ -1,4 +1,4 @@
-"""Begin a flow: a folder with a small one that is complete, with test cases, to be changed.
+"""Make a folder with a small, complete flow and its test cases, as a starting point.
 
 routing     a Filter sends orders to one of two queues; a parameter that differs between environments
 transform   a Compute makes JSON of XML, with a loop
@@ -25,7 +25,7 @@ KINDS = ("routing", "transform", "enrich", "http")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `helio flow new`."""
     parser.add_argument("folder", type=Path, metavar="DIR", help="the folder to make; nothing is ever overwritten")
-    parser.add_argument("--kind", choices=KINDS, default=KINDS[0], help=f"what it is to do (default: {KINDS[0]})")
+    parser.add_argument("--kind", choices=KINDS, default=KINDS[0], help=f"the kind of flow (default: {KINDS[0]})")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -80,8 +80,8 @@ def add_flow(parser: argparse.ArgumentParser) -> None:
 
 def add_parameters(parser: argparse.ArgumentParser) -> None:
     """The environment and parameters."""
-    parser.add_argument("--env", metavar="ENV", help="take the parameters of parameters/ENV.yaml")
-    add_set(parser, "the value of a parameter, before all others; can be repeated")
+    parser.add_argument("--env", metavar="ENV", help="use the parameters of parameters/ENV.yaml")
+    add_set(parser, "the value of a parameter; overrides all other sources; repeatable")
 
 
 def add_set(parser: argparse.ArgumentParser, text: str) -> None:
@@ -128,7 +128,9 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
     add_flow(parser)
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--input", nargs="+", metavar="FILE", help="files with one message each (- is standard input)")
-    what.add_argument("--case", metavar="CASE", help="the messages of a test case, with its rows and its time")
+    what.add_argument(
+        "--case", metavar="CASE", help="send the messages of a test case, with its database rows and clock"
+    )
     parser.add_argument("--into", metavar="NODE", help="the input node, if the flow has several")
 
 

@@ -1,8 +1,8 @@
 """Send messages through a flow, many times and without a server, and print where the time goes.
 
-OWN is the CPU time of a node for each message that came in, WITH BEHIND that of the nodes behind it, too; formats are
-read and written inside of the nodes that look and send. The rate is that of one instance that does nothing else: what
-takes messages from a server and sends them is not in it. Nothing is sent, and databases are rolled back.
+OWN is the CPU time of a node per input message; WITH BEHIND includes the nodes behind it. A message is parsed in the
+node that first reads it, and serialized in the node that sends it. The rate is that of one instance, without the cost
+of receiving messages from a server and sending them. Nothing is sent, and databases are rolled back.
 """
 
 import argparse
@@ -41,7 +41,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `helio flow profile`."""
     add_inputs(parser)
     parser.add_argument(
-        "--messages", type=_count, default=2000, metavar="N", help="send so many, the inputs over and over (2000)"
+        "--messages",
+        type=_count,
+        default=2000,
+        metavar="N",
+        help="number of messages to send; the inputs are repeated (2000)",
     )
 
 

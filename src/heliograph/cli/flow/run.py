@@ -1,7 +1,7 @@
-"""Run a flow beside a server, until Ctrl-C or SIGTERM; what is in hand then is finished, and nothing is lost.
+"""Run a flow that reads from and writes to a server, until Ctrl-C or SIGTERM. Messages in flight are then completed.
 
-How many threads (additional_instances) and processes (execution_groups) it runs in, where its server is and which
-databases it uses stands in its file; parameters can be there for what differs between environments.
+The flow's file sets the number of threads (additional_instances) and processes (execution_groups), the server and the
+databases. Use parameters for settings that differ between environments.
 """
 
 import argparse

@@ -1,6 +1,6 @@
-"""Draw a flow: its nodes, what is connected to what, and what subflows are made of.
+"""Draw a flow: its nodes, their connections, and the nodes of its subflows.
 
-Lines of failure and catch terminals are red. Dotted lines lead to labels, which are chosen while the flow runs.
+Connections of failure and catch terminals are red. Dotted ones lead to labels, which are chosen at run time.
 """
 
 import argparse
@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format", choices=_FORMATS, help="what to make (default: what the name of the file says, else text)"
     )
-    parser.add_argument("--output", "-o", type=Path, metavar="FILE", help="where to (default: standard output)")
+    parser.add_argument("--output", "-o", type=Path, metavar="FILE", help="file to write to (default: standard output)")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,7 +1,7 @@
 """Run the test cases of a flow, without any server.
 
-Each case sends messages through the flow and compares everything that comes out: messages on queues and topics, files,
-answers, rows in databases, errors. Databases are empty ones of the case's own. The exit status is 1 if a case fails.
+Each case sends messages through the flow and compares all results: messages on queues and topics, files, replies,
+database rows and errors. Each case has its own, empty databases. The exit status is 1 if a case fails.
 """
 
 import argparse
@@ -17,8 +17,8 @@ from heliograph.flow.testing import CaseReport, CaseResult, run_case, select_cas
 
 EXAMPLES = """\
   helio flow test orders
-  helio flow test orders big express        only cases with one of these in their names
-  helio flow test orders --update           what comes out now is right: write it into the cases that fail
+  helio flow test orders big express        only cases whose name contains one of these
+  helio flow test orders --update           accept the present results as the expected ones
   helio flow test orders --junit report.xml
 """
 
@@ -26,8 +26,10 @@ EXAMPLES = """\
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `helio flow test`."""
     parser.add_argument("folder", type=Path, metavar="DIR", help="the folder of the flow")
-    parser.add_argument("cases", nargs="*", metavar="CASE", help="only cases with this in their names")
-    parser.add_argument("--update", action="store_true", help="make what comes out what is expected, where they differ")
+    parser.add_argument("cases", nargs="*", metavar="CASE", help="run only cases whose name contains this text")
+    parser.add_argument(
+        "--update", action="store_true", help="write the actual results into the cases that fail, as the expected ones"
+    )
     parser.add_argument("--junit", type=Path, metavar="FILE", help="write a report for build servers, too")
 
 

@@ -1,8 +1,8 @@
 """Send messages through a flow, without a server, and print every step.
 
-For each step: the terminal, the node, and what has changed in the trees since the node before; at the first, the whole
-message. Lines with * are what is sent, with # what is logged, with ! what fails. Databases are empty ones; a test case
-(--case) brings its rows.
+For each step: the terminal, the node, and the changes to the trees since the previous node; for the first step, the
+whole message. Lines with * show messages sent, with # log entries, with ! failures. Databases are empty, unless a test
+case (--case) has rows for them.
 """
 
 import argparse
@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `helio flow trace`."""
     add_inputs(parser)
     parser.add_argument(
-        "--node", action="append", default=[], metavar="NAME", help="only steps from or to this node; can be repeated"
+        "--node", action="append", default=[], metavar="NAME", help="print only steps from or to this node; repeatable"
     )
 
 

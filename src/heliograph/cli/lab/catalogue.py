@@ -50,7 +50,7 @@ _WIDTH = 100
 
 def _show_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", help="a scenario, as `helio lab list` lists them")
-    parser.add_argument("--scale", type=positive, default=1.0, metavar="F", help="part of the published scale (1)")
+    parser.add_argument("--scale", type=positive, default=1.0, metavar="F", help="factor on the published scale (1)")
     parser.add_argument("--variant", default="", metavar="V", help="a row of the scenario")
 
 

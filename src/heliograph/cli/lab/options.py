@@ -15,7 +15,7 @@ def add_target(parser: argparse.ArgumentParser) -> None:
         "--target",
         action="append",
         metavar="NAME",
-        help=f"a system to measure: {', '.join(system_names())}; several are interleaved (heliograph)",
+        help=f"a system to measure: {', '.join(system_names())}; repeatable: runs are then interleaved (heliograph)",
     )
     external = parser.add_argument_group("the target 'external'")
     external.add_argument(
@@ -23,7 +23,7 @@ def add_target(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="URL",
-        help="where it is: mqtt://user:password@host:port; mqtts, ws, wss, amqp, amqps for other ways in",
+        help="its address: mqtt://user:password@host:port, or a URL with mqtts, ws, wss, amqp or amqps; repeatable",
     )
     external.add_argument("--cafile", metavar="FILE", help="trust the certificates in this file")
     external.add_argument("--insecure", action="store_true", help="trust any certificate")
@@ -39,7 +39,7 @@ def targets(args: argparse.Namespace) -> list[SystemKind]:
 
 def add_load(parser: argparse.ArgumentParser) -> None:
     """How much of it, for how long."""
-    parser.add_argument("--scale", type=positive, default=1.0, metavar="F", help="part of the published scale (1)")
+    parser.add_argument("--scale", type=positive, default=1.0, metavar="F", help="factor on the published scale (1)")
     parser.add_argument(
         "--variant", default="", metavar="V", help="a row of the scenario, as `helio lab show` lists them"
     )
@@ -50,7 +50,7 @@ def add_load(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="a parameter of the scenario, or warm_up (seconds) or processes (of the generator)",
     )
-    parser.add_argument("--seconds", type=positive, metavar="S", help="measured time, whatever the scale")
+    parser.add_argument("--seconds", type=positive, metavar="S", help="measured time in seconds, whatever the scale")
     parser.add_argument(
         "--rack-units", type=positive, metavar="U", help="height of the system under test, for figures per unit"
     )

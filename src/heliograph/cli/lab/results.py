@@ -20,9 +20,9 @@ from heliograph.lab.probes import power_samples, read_power_log
 from heliograph.lab.raw import add_samples, read_table, run_names
 
 _REPORT = """\
-Write a report of what the lab measured: one HTML page that needs nothing else, and CSV, Markdown and JSON files.
+Write a report of the lab's results: a self-contained HTML page, and CSV, Markdown and JSON files.
 
-New runs are scored first, with Spark; then DIR/report has the report, and DIR/scores the tables it is made from.
+New runs are scored first, with Spark; then the report is written to DIR/report, and its tables to DIR/scores.
 """
 _REPORT_EXAMPLES = """\
   helio lab report
@@ -80,11 +80,11 @@ def score(args: argparse.Namespace) -> None:
 
 
 _COMPARE = """\
-Compare two sets of runs, A and B: is B really slower, or was it chance? The exit status is 1 if B is worse.
+Compare two sets of runs, A and B, and tell whether B is significantly worse. The exit status is 1 if it is.
 
-A and B are ids of runs or experiments, folders of results, or TARGET@EXPERIMENT, TARGET@FOLDER. Targets that took turns
-in one experiment are compared round by round. All intervals together hold with 95 % confidence; a difference below 1 %
-is none. One run of each cannot tell a difference from chance: repeat them (`helio lab run --repeats 5`).
+A and B are ids of runs or experiments, folders of results, or TARGET@EXPERIMENT, TARGET@FOLDER. Targets that were
+interleaved in one experiment are compared round by round. The joint confidence of all intervals is 95 %; differences
+below 1 % are ignored. One run of each is not enough to tell a difference from chance: use `helio lab run --repeats 5`.
 """
 _COMPARE_EXAMPLES = """\
   helio lab compare heliograph@20261116T140516-run-057a mosquitto@20261116T140516-run-057a
@@ -106,8 +106,8 @@ _VERDICTS = {"A better": "B is worse", "B better": "B is better"}
 
 
 def _compare_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("a", metavar="A", help="what B is held against")
-    parser.add_argument("b", metavar="B", help="what may have become worse")
+    parser.add_argument("a", metavar="A", help="the baseline")
+    parser.add_argument("b", metavar="B", help="the runs to compare with the baseline")
     add_out(parser)
     add_spark(parser)
 
@@ -161,10 +161,11 @@ def _conclusion(found: Sequence["Comparison"]) -> str:
 
 
 _POWER = """\
-Add the log of a power meter to runs: watts, while each of them was measured.
+Add the log of a power meter to runs: the power in watts while each of them was measured.
 
-The log of a power distribution unit is a table with headings as Log Date, Log Time, Voltage, Current, Power Factor,
-Watts, kWh. A system with two power supplies has two logs, which are added. Times are this machine's local time.
+The log of a power distribution unit is a table with headings such as Log Date, Log Time, Voltage, Current, Power
+Factor, Watts, kWh. For a system with two power supplies, give both logs; they are added up. Times are local times of
+this machine.
 """
 _POWER_EXAMPLES = """\
   helio lab power pdu.csv
@@ -174,7 +175,9 @@ _POWER_EXAMPLES = """\
 
 def _power_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("logs", nargs="+", type=Path, metavar="FILE", help="the log of one power supply")
-    parser.add_argument("--run", action="append", metavar="ID", help="only this run (all that the logs reach over)")
+    parser.add_argument(
+        "--run", action="append", metavar="ID", help="only this run (default: all runs in the time span of the logs)"
+    )
     add_out(parser)
 
 

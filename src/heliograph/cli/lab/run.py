@@ -1,4 +1,8 @@
-"""The table at the end of `helio lab run`: a row for each scenario and system, medians where it was repeated."""
+"""Run scenarios on one or several systems, keep the raw data, and print a table of results.
+
+The table has a row for each scenario and system, with medians if there were several runs. The exit status is 1 if a run
+could not be done.
+"""
 
 import argparse
 import sys

@@ -1,7 +1,7 @@
-"""Find the highest rate that a system holds by the pass rule of a scenario: steps, bisection, and a confirmation.
+"""Find the highest rate at which a system meets the pass rule of a scenario: steps, bisection, and a confirmation.
 
-Steps and bisection take up to 5 s each; the confirmation takes the whole time. What the generator could not do is never
-called the system's limit: then the answer is "at least".
+A trial of the steps and of the bisection takes up to 5 s; the confirmation takes the full time. If the load generator
+is the limit, the result is a lower bound, reported as "at least".
 """
 
 import argparse

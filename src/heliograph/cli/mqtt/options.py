@@ -73,7 +73,12 @@ def add_connection_arguments(parser: argparse.ArgumentParser) -> None:
         "-x", "--session-expiry", type=int, metavar="SECONDS", help="MQTT 5: how long the server keeps the session"
     )
     client.add_argument(
-        "-V", "--protocol-version", choices=_VERSIONS, default="mqttv311", help="version of MQTT (default: mqttv311)"
+        "-V",
+        "--protocol-version",
+        choices=_VERSIONS,
+        default="mqttv311",
+        metavar="VERSION",
+        help=f"version of MQTT: {', '.join(_VERSIONS)} (default: mqttv311)",
     )
     client.add_argument(
         "-D",

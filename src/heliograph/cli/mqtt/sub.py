@@ -31,7 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = HELP
     parser.add_argument("-t", "--topic", action="append", default=[], help="topic filter to subscribe to; repeatable")
     parser.add_argument("-T", "--filter-out", action="append", default=[], help="topic filter not to print; repeatable")
-    parser.add_argument("-U", "--unsubscribe", action="append", default=[], help="topic filter to leave; repeatable")
+    parser.add_argument(
+        "-U", "--unsubscribe", action="append", default=[], help="topic filter to unsubscribe from; repeatable"
+    )
     parser.add_argument("-v", "--verbose", action="store_true", help="print the topic before the payload")
     parser.add_argument("-F", "--format", help="print in this format, such as '%%I %%t %%p'")
     parser.add_argument("--pretty", action="store_true", help="print JSON (%%j, %%J) over several lines")

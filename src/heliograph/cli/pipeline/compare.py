@@ -1,8 +1,8 @@
-"""Run messages of the past through two versions of a flow, and show what differs. Nothing is sent.
+"""Run past messages through two versions of a flow, and show the differences. Nothing is sent.
 
-Outputs are matched by the message that came in, the output node, and their order. The exit status is 0 if both do the
-same, 1 if not. Database nodes do what they do, so use data sources that may be changed: with --state, a copy of those
-of the pipeline.
+Outputs are matched by input message, output node, and order. The exit status is 0 if the outputs are the same, else 1.
+Database nodes do write, so use data sources that may be changed: with --state, give a copy of the pipeline's
+databases.
 """
 
 import argparse
@@ -35,9 +35,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--to", dest="end", default="", metavar="WHERE", help="latest (default), a time, or offsets by partition"
     )
-    parser.add_argument("--env", metavar="ENV", help="take the parameters of parameters/ENV.yaml")
+    parser.add_argument("--env", metavar="ENV", help="use the parameters of parameters/ENV.yaml")
     parser.add_argument("--input", default="", metavar="NODE", help="the input node, if the flows have several")
-    parser.add_argument("--samples", type=int, default=3, metavar="N", help="show so many of each difference (3)")
+    parser.add_argument(
+        "--samples", type=int, default=3, metavar="N", help="number of examples to show of each difference (3)"
+    )
     add_state(parser, "none, so it is needed if a flow has some")
     add_server(parser)
     add_spark(parser)

@@ -13,7 +13,7 @@ _START_EXAMPLES = """\
   helio pipeline start telemetry
 """
 _STOP = """\
-Stop a pipeline of a server's configuration, when it has finished the current batch.
+Stop a pipeline of a server's configuration, after its current batch.
 
 It stays stopped until it is started again, or until the server is started again if its `start` is true. Nothing is
 lost: it continues where it stopped.
@@ -22,9 +22,9 @@ _STOP_EXAMPLES = """\
   helio pipeline stop telemetry
 """
 _REMOVE = """\
-Remove a pipeline that was started by hand, or is not in the server's configuration any more: it is not listed then.
+Remove a pipeline that was started by hand, or is no longer in the server's configuration. It is then no longer listed.
 
-Its position in the stream is removed, too: a pipeline of this name that is started later begins anew. The embedded
+Its position in the stream is removed, too: a pipeline of this name that is started later is a new one. The embedded
 databases of its flow stay, unless --purge is given. The stream that it read stays (`helio stream delete` deletes it).
 """
 _REMOVE_EXAMPLES = """\

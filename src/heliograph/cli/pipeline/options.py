@@ -16,7 +16,10 @@ from heliograph.server import PIPELINES_FOLDER, Config, PipelineConfig, StorageC
 def add_spark(parser: argparse.ArgumentParser) -> None:
     """Where Spark runs, and with which settings."""
     parser.add_argument(
-        "--master", default="", metavar="URL", help="where Spark runs: spark://host:7077, yarn ... (default: here)"
+        "--master",
+        default="",
+        metavar="URL",
+        help="where Spark runs: spark://host:7077, yarn ... (default: this machine)",
     )
     parser.add_argument(
         "--conf", action="append", default=[], type=setting, metavar="KEY=VALUE", help="a setting of Spark; repeatable"

@@ -79,7 +79,9 @@ _QUIET = 10.0
 def _run_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("flow", nargs="?", metavar="FLOWDIR", help="the folder of a flow (with --config: a NAME)")
     parser.add_argument("--job", metavar="FILE", help="in place of a flow: a Python file with build(spark, settings)")
-    parser.add_argument("--config", type=Path, metavar="FILE", help="run the [[pipeline]] NAME of a server's file")
+    parser.add_argument(
+        "--config", type=Path, metavar="FILE", help="run the [[pipeline]] NAME of this configuration file"
+    )
     add_option(parser, _ATTRIBUTES["source"], "SOURCE")
     parser.add_argument(
         "--sink",
@@ -97,14 +99,16 @@ def _run_arguments(parser: argparse.ArgumentParser) -> None:
     add_set(parser, "a parameter of the flow or the job; repeatable")
     add_option(parser, _ATTRIBUTES["input"], "NODE")
     add_option(parser, _ATTRIBUTES["from"], "WHERE")
-    parser.add_argument("--to", dest="end", default="", metavar="WHERE", help="end there: a run over a range")
-    parser.add_argument("--once", action="store_true", help="end when all that is there has been done")
+    parser.add_argument(
+        "--to", dest="end", default="", metavar="WHERE", help="where to end: run once over a past range"
+    )
+    parser.add_argument("--once", action="store_true", help="end when all existing messages have been processed")
     for key in ("fail_on_data_loss", "most_messages", "interval", "lookup_cache"):
         add_option(parser, _ATTRIBUTES[key])
-    add_state(parser, "in the data folder; those of the pipeline also for a range")
+    add_state(parser, "in the data folder; a run over a range uses those of the pipeline")
     add_spark(parser)
     parser.add_argument(
-        "--checkpoint", default="", metavar="DIR", help="where Spark keeps how far it is (default: in the data folder)"
+        "--checkpoint", default="", metavar="DIR", help="where Spark keeps its progress (default: in the data folder)"
     )
     # How a server runs its pipelines: states as JSON on standard output, and the end of standard input ends it.
     parser.add_argument("--supervised", action="store_true", help=argparse.SUPPRESS)

@@ -217,8 +217,8 @@ class HttpServer:
     async def _answer(self, request: h11.Request, body: bytes) -> Answer:
         host = next((value.decode("latin-1") for name, value in request.headers if name == b"host"), None)
         if host is not None and not self._is_own_host(host):
-            warnings.warning("host", "a request for a host that is not this one was refused", host=host)
-            text = f"{host} is no name of this server that it knows; if it should be, list it in hosts of [http]"
+            warnings.warning("host", "request refused: its Host header is not a name of this server", host=host)
+            text = f"{host} is not a known name of this server; if it should be, list it in hosts of [http]"
             return refusal(HTTPStatus.MISDIRECTED_REQUEST, text, ("Connection", "close"))
         try:
             url = urlsplit(request.target.decode())

@@ -26,7 +26,7 @@ class LogJournal:
     def ended(self, client_id: str, why: str) -> None:
         """A client that had been admitted is gone."""
         if log.isEnabledFor(logging.INFO):
-            log.info("client gone", extra={"client": client_id, "why": why})
+            log.info("client disconnected", extra={"client": client_id, "why": why})
 
     def unreadable(self, client_id: str, why: str) -> None:
         """Messages that wait for a client cannot be read back from the log."""

@@ -107,7 +107,9 @@ class Listener:
         safe = config.encrypted or not config.anonymous or is_own_host(host, (config.host,))
         if is_listed(origin, config.origins) or (safe and is_own_origin(origin, host)):
             return True
-        warnings.warning("origin", "a web page may not use this listener", listener=config.name, origin=origin)
+        warnings.warning(
+            "origin", "WebSocket connection refused: origin not allowed", listener=config.name, origin=origin
+        )
         return False
 
     def _authenticator_for(self, tls: Tls | None) -> Authenticator:
@@ -127,7 +129,7 @@ class Listener:
         limit = min(self._writer.broker.limits.connections, most)
         if number < most and number + self._writer.pages() < limit + _REFUSED_AT_ONCE:
             return False
-        warnings.warning("connections", "too many connections; closed at once", limit=limit)
+        warnings.warning("connections", "too many connections; new ones are closed at once", limit=limit)
         return True
 
     def is_at(self, config: ListenerConfig) -> bool:

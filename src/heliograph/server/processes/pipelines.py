@@ -137,7 +137,7 @@ class Pipelines:
         old, new = self._configured, {one.name: one for one in config.pipelines}
         self._configured = new
         for name in old.keys() - new.keys():
-            log.info("a pipeline is not configured any more; it is stopped", extra={"pipeline": name})
+            log.info("a pipeline is no longer configured; stopping it", extra={"pipeline": name})
             self._change(self._processes.pop(name).stop())
         for name in new.keys() - old.keys():
             self._processes[name] = PipelineProcess(name, self._command)
@@ -145,7 +145,7 @@ class Pipelines:
                 self._processes[name].start()
         for name in new.keys() & old.keys():
             if new[name] != old[name]:
-                log.info("a pipeline has changed; it is started again", extra={"pipeline": name})
+                log.info("the configuration of a pipeline has changed; restarting it", extra={"pipeline": name})
                 self._change(self._restart(self._processes[name], old[name], new[name]))
 
     @staticmethod
@@ -170,7 +170,7 @@ class Pipelines:
                 try:
                     self._figures = await asyncio.to_thread(figures, self._directory, self._watched())
                 except Exception:
-                    log.exception("internal error while looking at pipelines")
+                    log.exception("internal error while checking pipelines")
             await asyncio.sleep(_LOOK)
 
     def _watched(self) -> list[Watched]:
@@ -225,9 +225,9 @@ class Pipelines:
         try:
             await asyncio.to_thread(remove_folder, folder, purge=purge)
         except (OSError, Problem) as error:
-            log.error("a pipeline cannot be removed: %s", error, extra={"pipeline": name})
+            log.error("cannot remove a pipeline: %s", error, extra={"pipeline": name})
         else:
-            log.info("a pipeline was removed", extra={"pipeline": name})
+            log.info("pipeline removed", extra={"pipeline": name})
 
     def _by_hand(self, name: str) -> Facts | None:
         """What is known of one that is not in the configuration."""

@@ -112,7 +112,7 @@ class SupervisedProcess:
         self.state = State.STOPPING
         self._signal(process, signal.SIGTERM)
         if not (await asyncio.wait({keeping}, timeout=self.patience))[0]:
-            log.error("a %s does not stop; it is killed", self.what, extra=self._marked)
+            log.error("a %s did not stop in time; killing it", self.what, extra=self._marked)
             self._signal(process, signal.SIGKILL)
             await asyncio.wait({keeping})
 
@@ -147,7 +147,7 @@ class SupervisedProcess:
                 backoff.succeeded()
             pause = backoff.pause()
             log.error(
-                "a %s has ended; it is started again",
+                "a %s has ended; restarting it",
                 self.what,
                 extra={**self._marked, "status": status, "lived": round(lived, 1), "pause": pause},
             )

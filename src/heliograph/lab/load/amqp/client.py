@@ -1,7 +1,6 @@
 """One AMQP client with numbered messages: it sends, receives, accepts, commits, and answers requests.
 
-An answer has as many bytes as its request, with the number and the times of the request in it; the bytes behind these
-are zeros.
+A reply has the length of its request. Its payload starts with the request's number and times, and is padded with zeros.
 """
 
 from collections import deque
@@ -30,7 +29,7 @@ _GOOD = frozenset({Accepted.CODE, TransactionalState.CODE})
 
 @dataclass(frozen=True, slots=True)
 class _Reply:
-    """What answers to requests of one form look like."""
+    """The constant parts of the replies to requests whose bytes before the payload are the same."""
 
     sender_link: SenderLink
     count: int  # of frames
@@ -40,9 +39,9 @@ class _Reply:
 
 
 class AmqpReplies:
-    """Makes answers. Each reply address has a link of its own, which is opened when the first answer has to go there.
+    """Builds replies. Each reply address has its own link, opened for the first reply to that address.
 
-    Requests of one requester differ in their payload only, so what is made of everything before it is kept.
+    Requests of one requester differ only in their payload, so the decoded part before it is cached.
     """
 
     def __init__(self, end: AmqpConnection) -> None:
@@ -52,7 +51,7 @@ class AmqpReplies:
         self.waiting: deque[tuple[_Reply, bytes]] = deque()  # with the header of the payload
 
     def add(self, head: bytes, mark: bytes) -> None:
-        """Answer this request, as soon as there is credit: what comes before its payload, and the header of that."""
+        """Queue the reply to a request, given its bytes before the payload and its payload's header."""
         reply = self._known.get(head)
         if reply is None:
             if len(self._known) >= _MOST_KNOWN:
@@ -76,7 +75,7 @@ class AmqpReplies:
         return _Reply(sender_link, frames.count, frames.stride, frames.around(), frames.tail)
 
     def send(self, now: int) -> bytes:
-        """Frames of as many answers as may be sent now."""
+        """The frames of as many replies as credit and windows allow now."""
         made: list[bytes] = []
         waiting, meter = self.waiting, self._client.client_group.meter
         while waiting:
@@ -101,16 +100,16 @@ class AmqpReplies:
 
 
 def _length(head: bytes) -> int:
-    """The length of the payload, from the end of the bytes before it: one byte or four."""
+    """The length of the payload, which is the last field (one byte or four) of the bytes before it."""
     return int.from_bytes(head[-4:]) if head[-5] == 0xB0 and head[-8:-5] == _DATA else head[-1]
 
 
 class AmqpLoadClient(AmqpConnection):
     """One AMQP client on one connection.
 
-    QoS 0 is fire and forget: messages are settled when they are sent. With QoS 1, who puts waits for dispositions, and
-    who gets accepts all that has arrived as soon as that are `acknowledge_every` messages. In a transaction there are
-    exactly so many messages as the group says; only the last ones may have fewer.
+    QoS 0: messages are sent settled. QoS 1: a sender waits for dispositions, and a receiver accepts in batches of
+    `acknowledge_every` messages. A transaction has exactly as many messages as the group says; only the last one may
+    have fewer.
     """
 
     __slots__ = ("_answered", "_cycle", "_receiver", "_replies", "_template", "_written_off", "count", "received")
@@ -129,7 +128,7 @@ class AmqpLoadClient(AmqpConnection):
     # Receiving
 
     def received_run(self, rows: NDArray[np.void], size: int, now: int) -> None:
-        """Messages of one group have arrived, together so many bytes long."""
+        """Count messages of one group, given as columns, with their total length in bytes."""
         assert self._receiver is not None
         group = int(rows["group"][0])
         self.received += len(rows)
@@ -138,7 +137,7 @@ class AmqpLoadClient(AmqpConnection):
         self.client_group.take(self._receiver, group, rows, size, now)
 
     def received_one(self, values: tuple[int, ...], size: int, now: int) -> bool:
-        """One message has arrived: the header of its payload; whether it is one of this load."""
+        """Count one message by the header of its payload; False if it does not belong to this load."""
         assert self._receiver is not None
         self.received += 1
         if values[1] == self.client_group.index:
@@ -146,7 +145,7 @@ class AmqpLoadClient(AmqpConnection):
         return self.client_group.take_one(self._receiver, values, size, now)
 
     def answer(self, head: bytes, mark: bytes) -> None:
-        """Answer a request: all that comes before its payload, and the header of that."""
+        """Answer a request, given its bytes before the payload and its payload's header."""
         assert self._replies is not None
         self._replies.add(head, mark)
 
@@ -162,7 +161,7 @@ class AmqpLoadClient(AmqpConnection):
             self.link.write(frames)
 
     def _accept(self, now: int, *, all_of_it: bool = False) -> bytes:
-        """Accept what has arrived, if that is enough for a batch or a unit of work; or in any case."""
+        """Accept received messages if they fill a batch or a unit of work, or (`all_of_it`) in any case."""
         group, transactions = self.client_group.group, self.transactions
         waiting = sum(receiver_link.unsettled for receiver_link in self.receiver_links)
         if transactions is None:
@@ -206,7 +205,7 @@ class AmqpLoadClient(AmqpConnection):
     # Sending
 
     def credit(self) -> int:
-        """How many messages credit and the windows of the protocol allow now."""
+        """How many messages may be sent now by link credit and the session's windows."""
         if self.link.blocked or not self.ready or self.sender_link is None:
             return 0
         if self.transactions is not None and self.transactions.current is None:
@@ -217,7 +216,7 @@ class AmqpLoadClient(AmqpConnection):
         return self.sender_link.room(template.frames)
 
     def room(self) -> int:
-        """What credit, windows and the unit of work allow, and not more than one batch."""
+        """How many messages may be sent now by credit, windows and the unit of work; at most one batch."""
         room = self.credit()
         if room < 1:
             return 0
@@ -231,10 +230,10 @@ class AmqpLoadClient(AmqpConnection):
         return max(0, room)
 
     def unanswered(self) -> int:
-        """Own messages that have not come back, where that limits what is sent.
+        """Own messages (of requesters: requests) that have not come back. Asked only where that limits sending.
 
-        Where requesters have a reply queue in common and the broker does not select, anybody's answer counts: the
-        number of requests in flight stays the same.
+        If requesters share a reply queue and the broker does not apply selectors, a reply to any of them counts: the
+        total number of requests in flight stays the same.
         """
         if self.client_group.group.role == "request":
             return self.count - max(self._answered, self._written_off)
@@ -242,7 +241,7 @@ class AmqpLoadClient(AmqpConnection):
         return self.count - max(self.client_group.returned(self.client, self._receiver), self._written_off)
 
     def stop_waiting(self) -> None:
-        """Do not wait any longer for own messages that have not come back: they may be lost."""
+        """Give up on own messages that have not come back: they may be lost."""
         self._written_off = self.count
 
     def send(self, due: Times, now: int) -> int:
@@ -255,9 +254,9 @@ class AmqpLoadClient(AmqpConnection):
         return len(due)
 
     def send_all(self, due: Times, now: int) -> None:
-        """Send the next len(due) messages in one piece, however many batches these are.
+        """Send the next len(due) messages with one write, even if they are several batches.
 
-        Not more than there is credit for; in a unit of work, not more than belong to it.
+        Send no more than credit allows, and no more than still belong to the open unit of work.
         """
         assert self._template is not None
         most = self._template.batch
@@ -290,14 +289,14 @@ class AmqpLoadClient(AmqpConnection):
         return frames
 
     def _frames(self, template: AmqpTemplate, size: int) -> int:
-        """Of the next so many messages."""
+        """The frames of the next `size` messages."""
         assert self._cycle is not None
         if template.frames == 1 or template.cycle == 1:
             return template.frames * size
         return sum(self._cycle.parts[turn % template.cycle].count for turn in range(self.count, self.count + size))
 
     def settle_rest(self, now: int) -> None:
-        """Nothing more will be sent soon: commit or accept what there is."""
+        """Commit or accept incomplete batches, because nothing more will be sent soon."""
         if self.transactions is not None and self.transactions.filled and self.transactions.able:
             self.link.write(self.transactions.commit(now))
         if any(receiver_link.unsettled for receiver_link in self.receiver_links) and (
@@ -306,7 +305,7 @@ class AmqpLoadClient(AmqpConnection):
             self.link.write(frames)
 
     def outstanding(self) -> int:
-        """What the broker has not accepted, what is not committed, and answers that wait."""
+        """The number of unaccepted and uncommitted messages, and of replies that wait for credit."""
         waiting = len(self._replies.waiting) if self._replies is not None else 0
         if self.transactions is not None and self.sender_link is not None:
             waiting += self.transactions.filled + len(self.transactions.asked)
@@ -321,9 +320,10 @@ class AmqpClientGroup(AmqpConnectionGroup):
         return AmqpLoadClient(self, client, self.make_link(), began)
 
     def pump(self, now: int) -> int:
-        """Send what is due. At the end, batches and units of work that are not full are settled as they are.
+        """Send what is due. At the end, settle incomplete batches and units of work.
 
-        What a client had not settled when it goes would be given to others, which would get it twice.
+        Otherwise the broker would redeliver unsettled messages when the client disconnects, and they would count as
+        duplicates.
         """
         wake = super().pump(now)
         if not self.group.transaction and self.group.acknowledge_every == 1:

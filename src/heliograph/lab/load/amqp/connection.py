@@ -51,7 +51,7 @@ _NAMES = {Close: "connection", Detach: "link", EndOfSession: "session"}
 
 
 class AmqpConnectionGroup(ClientGroup):
-    """What the AMQP clients of a group have in common: their address, and the template of their frames."""
+    """Shared by the AMQP clients of a group: the broker's address, and the template of their frames."""
 
     def __init__(self, plan: Plan, index: int, process: int, address: Address, poller: select.epoll) -> None:
         super().__init__(plan, index, process)
@@ -67,7 +67,7 @@ class AmqpConnectionGroup(ClientGroup):
         self._templates: dict[int, AmqpTemplate] = {}
 
     def template(self, largest: int) -> AmqpTemplate:
-        """Makes messages for a broker that takes frames up to this length."""
+        """The template of messages for a broker with this maximum frame size."""
         if largest not in self._templates:
             self._templates[largest] = AmqpTemplate(
                 self.group, self.index, self.plan.seed, self.address, SENDING, largest
@@ -114,11 +114,11 @@ class AmqpConnection(LoadClient):
         self._remote: dict[int, ReceiverLink | SenderLink | Transactions] = {}  # by the broker's handles
 
     def opened(self, now: int) -> None:
-        """Say everything up to begin."""
+        """Send the frames up to begin."""
         self.link.write(hello(self.client_group.group, self.client, self.client_group.address))
 
     def feed(self, data: memoryview, now: int) -> int:
-        """Take whole frames, transfers and dispositions in runs."""
+        """Handle whole frames; transfers and dispositions are taken in runs."""
         size = len(data)
         at = self._rest_of_frame(size, now) if self._missing else 0
         try:
@@ -153,7 +153,7 @@ class AmqpConnection(LoadClient):
         self._missing = stop - len(data)
 
     def _rest_of_frame(self, size: int, now: int) -> int:
-        """So many bytes have come: how many of them belong to the large frame that is being received."""
+        """Skip the rest of a large frame; returns how many of the `size` received bytes belong to it."""
         used = min(size, self._missing)
         self._missing -= used
         if not self._missing:
@@ -162,23 +162,23 @@ class AmqpConnection(LoadClient):
 
     @abstractmethod
     def received_run(self, rows: NDArray[np.void], size: int, now: int) -> None:
-        """Messages of one group have arrived, together so many bytes long."""
+        """Count messages of one group, given as columns, with their total length in bytes."""
 
     @abstractmethod
     def received_one(self, values: tuple[int, ...], size: int, now: int) -> bool:
-        """One message has arrived: the header of its payload; whether it is one of this load."""
+        """Count one message by the header of its payload; False if it does not belong to this load."""
 
     @abstractmethod
     def answer(self, head: bytes, mark: bytes) -> None:
-        """Answer a request: all that comes before its payload, and the header of that."""
+        """Answer a request, given its bytes before the payload and its payload's header."""
 
     @abstractmethod
     def _take_dispositions(self, data: memoryview, at: int, stop: int, now: int) -> int:
-        """Take the disposition from `at` to `stop`, and more behind it; where the last of them ends."""
+        """Take the disposition from `at` to `stop` and similar ones behind it; returns the end of the last one."""
 
     @abstractmethod
     def _respond(self, now: int) -> None:
-        """All that was read at once has been taken: write what is to be said to that."""
+        """Write the answers to everything that one read brought, in one go."""
 
     def _take_transfers(self, data: memoryview, at: int, stop: int, now: int) -> int:
         code = data[at + 14]
@@ -223,7 +223,7 @@ class AmqpConnection(LoadClient):
         self._look_whether_ready()
 
     def attach_reply(self, place: str) -> SenderLink:
-        """A new link to this address; there is no credit before the broker has answered."""
+        """Attach a link to this reply address. It has no credit until the broker's answer."""
         sender_link = SenderLink(self.session, self._handles, settled=not self.client_group.group.qos)
         self._attach(sending_to(place, self.client_group.group, self._handles), sender_link)
         self._handles += 1
@@ -258,7 +258,7 @@ class AmqpConnection(LoadClient):
             self._look_whether_ready()
 
     def _look_whether_ready(self) -> None:
-        """The client can work when its links are there, there is credit, and a unit of work where it needs one."""
+        """Mark the client as ready once its links are attached, it has credit and, if needed, an open unit of work."""
         if self.ready or self._attaching:
             return
         if self.sender_link is not None and not self.sender_link.limit:

@@ -18,7 +18,7 @@ _HEAD, _MIDDLE, _TAIL = _PATTERN.split(b"\xf1\xf2\xf3\xf4")
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """What became of deliveries."""
+    """The settled outcomes of a range of deliveries."""
 
     ranges: tuple[tuple[int, int], ...]  # first and last
     state: Described | None
@@ -36,7 +36,7 @@ def accepting(first: int, last: int, work: bytes | None) -> bytes:
 
 
 def dispositions(data: memoryview, at: int, stop: int) -> tuple[Outcomes, int]:
-    """The disposition from `at` to `stop`, with those behind it that say the same; where the last one ends."""
+    """The disposition from `at` to `stop`, merged with equal ones behind it, and the end of the last one."""
     if data[at + _FIRST] != _UINT:
         fields = decode(bytes(data[at:stop]), 8)[0].value
         first = int(fields[1])

@@ -50,7 +50,7 @@ def hello(group: Group, client: int, address: Address) -> bytes:
 
 
 def written_as(place: str, address: Address) -> str:
-    """A queue (`queue://...`) or topic (`topic://...`) as this broker writes it."""
+    """The address of a queue (`queue://...`) or topic (`topic://...`) in this broker's notation."""
     if place.startswith(_QUEUE):
         return address.queue_prefix + place.removeprefix(_QUEUE)
     if not place.startswith(_TOPIC):
@@ -98,7 +98,7 @@ def receiving(group: Group, client: int, address: Address, handle: int) -> list[
 
 
 def _link_name(group: Group, place: str, number: int) -> str:
-    """What names a subscription; clients that share one are of different containers, so that has to be global."""
+    """The name of a subscription. A shared one is global, because its clients have different container ids."""
     suffix = f"-{number}" if number else ""
     if not group.shared or not place.startswith(_TOPIC):
         return f"{group.name}{suffix}"
@@ -123,12 +123,12 @@ def _source(group: Group, client: int, place: str, address: Address) -> Source:
 
 
 def correlation_of(group: Group, client: int) -> str:
-    """By what a requester knows its answers: one name for all, as their numbers are in the payload."""
+    """The correlation id of a requester's requests: one for all of them, as their numbers are in the payload."""
     return expand("{group}-{client}", group, client)
 
 
 def selector_of(group: Group, client: int) -> str:
-    """What the client selects; requesters with a common reply queue, their own answers."""
+    """The selector of the client; requesters that share a reply queue select their own replies."""
     if group.role == "request" and shares_replies(group):
         return f"JMSCorrelationID = '{correlation_of(group, client)}'"
     return expand(group.selector, group, client)

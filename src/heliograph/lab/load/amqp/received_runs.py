@@ -26,7 +26,7 @@ _ASCENDING = np.arange(1 << 14, dtype=np.int64)
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """Where things stand in the frame of a transfer, from its first byte on."""
+    """The offsets of fields in a transfer frame, counted from its first byte."""
 
     stride: int  # length of the frame
     handle: int
@@ -91,7 +91,7 @@ def form_of(data: memoryview, at: int, stop: int) -> Form:
 
 
 def _payload_at(data: memoryview, at: int, stop: int) -> tuple[int, int]:
-    """Where the section with the payload begins, and where its bytes do."""
+    """The offsets of the section with the payload, and of the payload's bytes."""
     while at + 4 < stop and data[at] == 0 and data[at + 1] == 0x53:
         section, code = data[at + 2], data[at + 3]
         if section in (_DATA, _VALUE):
@@ -112,7 +112,7 @@ def _payload_at(data: memoryview, at: int, stop: int) -> tuple[int, int]:
 
 @lru_cache(maxsize=256)
 def _columns(form: Form) -> tuple[np.dtype[np.void], tuple[str, ...]]:
-    """Columns of frames with this form, and the names of those that have to be the same in all of a run."""
+    """The columns of frames with this form, and the names of those that must be equal throughout a run."""
     fields = payloads.rows_dtype(form.payload_at, form.stride).fields
     assert fields is not None
     columns: dict[str, tuple[np.dtype, int]] = {name: (part[0], part[1]) for name, part in fields.items()}
@@ -141,7 +141,7 @@ def _columns(form: Form) -> tuple[np.dtype[np.void], tuple[str, ...]]:
 
 
 def _words(start: int, end: int) -> list[tuple[int, int]]:
-    """Integers that cover these bytes: where they start and how wide they are; the last ones may overlap."""
+    """Integer columns that cover these bytes, as offsets and widths; the last two may overlap."""
     size = end - start
     width = next((width for width in (8, 4, 2) if width <= size), 1)
     places = [*range(start, end - width + 1, width)]
@@ -151,9 +151,9 @@ def _words(start: int, end: int) -> list[tuple[int, int]]:
 
 
 def run_of(data: memoryview, at: int, form: Form) -> NDArray[np.void] | None:
-    """The whole messages from `at` on that are like the first one, with a payload of ours; None if they are too few.
+    """The complete messages from `at` on that have the form of the first and belong to this load; None if too few.
 
-    The answer may fall short of the whole run: what is left of it is found by the next call.
+    May return only the beginning of a run: the next call finds the rest.
     """
     stride = form.stride
     count = (len(data) - at) // stride

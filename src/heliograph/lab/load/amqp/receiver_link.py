@@ -21,17 +21,17 @@ class Consumer(Protocol):
     """The receiver of a link's messages: the client that the link belongs to."""
 
     def received_run(self, rows: NDArray[np.void], size: int, now: int) -> None:
-        """Messages of one group have arrived, together so many bytes long."""
+        """Count messages of one group, given as columns, with their total length in bytes."""
 
     def received_one(self, values: tuple[int, ...], size: int, now: int) -> bool:
-        """One message has arrived: the header of its payload; whether it is one of this load."""
+        """Count one message by the header of its payload; False if it does not belong to this load."""
 
     def answer(self, head: bytes, mark: bytes) -> None:
-        """Answer a request: all that comes before its payload, and the header of that."""
+        """Answer a request, given its bytes before the payload and its payload's header."""
 
 
 class ReceiverLink:
-    """What one client gets over one link."""
+    """The receiving end of one link: counts messages, accepts them, and grants credit."""
 
     __slots__ = (
         "_consumer",
@@ -68,15 +68,15 @@ class ReceiverLink:
         self._responds = group.role == "respond"
 
     def open(self, delivery_count: int) -> bytes:
-        """The first credit; the broker counts deliveries from this one on."""
+        """Grant the first credit, counted from the broker's initial delivery count."""
         self._first_count = delivery_count
         self._granted = self._credit
         return self._session.credit(self.handle, delivery_count, self._credit)
 
     def take(self, data: memoryview, at: int, stop: int, now: int) -> int:
-        """Take the transfer from `at` to `stop`, and more behind it that are like it; where the last of them ends.
+        """Take the transfer from `at` to `stop` and similar ones behind it; returns the end of the last one.
 
-        Of a large frame there need not be more than `HEAD` bytes.
+        Of a large frame, the first `HEAD` bytes are enough.
         """
         if self._number >= 0:
             self._go_on(data, at, stop, now)
@@ -104,13 +104,13 @@ class ReceiverLink:
         return stop
 
     def _complete(self, now: int) -> None:
-        """A message that came by itself is there."""
+        """Count a complete message that is not part of a run."""
         if self._consumer.received_one(self._values, self._size, now) and self._responds:
             self._consumer.answer(self._head, payloads.HEADER.pack(*self._values))
 
     @staticmethod
     def _header(data: memoryview, at: int, stop: int) -> tuple[int, ...]:
-        """The header of the payload; zeros, which no load has, where the payload is too short for one."""
+        """The header of the payload, or zeros, which match no load, if the payload is too short for one."""
         return (
             payloads.HEADER.unpack_from(data, at) if stop - at >= payloads.HEADER_SIZE else (0,) * len(payloads.FIELDS)
         )
@@ -130,7 +130,7 @@ class ReceiverLink:
             )
 
     def _go_on(self, data: memoryview, at: int, stop: int, now: int) -> None:
-        """A further piece of a message."""
+        """Take a further frame of a message that spans several."""
         self._session.frames_in += 1
         self._size += stop - at
         frame = bytes(data[at : min(stop, at + HEAD)])
@@ -151,7 +151,7 @@ class ReceiverLink:
             ranges.append((first, first + count))
 
     def accept(self, most: int = _EVERYTHING, work: bytes | None = None) -> bytes:
-        """Accepts the oldest of what has arrived, as part of a unit of work where one is named."""
+        """Accept the oldest received messages, within the unit of work `work` if given."""
         frames = []
         while self._ranges and most:
             first, behind = self._ranges.pop(0)
@@ -164,7 +164,7 @@ class ReceiverLink:
         return b"".join(frames)
 
     def renew(self) -> bytes:
-        """New credit when half of it is used up by what has arrived and been accepted."""
+        """Grant new credit when half of it is used up by messages that are received and accepted."""
         granted = self._counted - self.unsettled + self._credit
         if granted - self._granted < self._credit // 2:
             return b""

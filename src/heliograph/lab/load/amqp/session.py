@@ -21,7 +21,11 @@ _VALUE = b"\x00\x53\x77"  # descriptor of the section of a message that holds on
 
 
 class AmqpInFlight:
-    """What one session has sent unsettled; numbers are those of the wire, but do not wrap."""
+    """Unsettled deliveries of one session, with the time each was sent.
+
+    Delivery numbers here do not wrap; modulo 2**32 they are those on the wire. Send times are in a ring indexed by
+    delivery number, so a range of deliveries is begun or settled with one array operation.
+    """
 
     __slots__ = ("_mask", "_oldest", "_sent_at", "_size", "count", "next", "window")
 
@@ -50,13 +54,13 @@ class AmqpInFlight:
         self._oldest += int(np.argmax(self._sent_at[places] > 0))
 
     def skip(self, count: int = 1) -> int:
-        """The first of so many numbers, for deliveries whose way is not followed here."""
+        """Reserve `count` numbers for deliveries that are not tracked; returns the first."""
         first = self.next
         self.next += count
         return first
 
     def begin(self, count: int, now: int) -> int:
-        """The first of so many numbers of deliveries that are sent now; not more than there is room for."""
+        """Reserve `count` (at most `room()`) numbers for deliveries sent at `now`; returns the first."""
         first = self.next
         start = first & self._mask
         if count == 1:
@@ -70,7 +74,7 @@ class AmqpInFlight:
         return first
 
     def end(self, first: int, last: int, now: int) -> NDArray[np.int64]:
-        """This range (numbers of the wire) is settled: how long each took. What was not in flight is left out."""
+        """Settle a range of wire numbers; returns how long each delivery took, without those not in flight."""
         back = (self.next - first) % _NUMBERS
         start = self.next - back
         behind = min(start + (last - first) % _NUMBERS + 1, self.next)
@@ -104,7 +108,7 @@ class AmqpInFlight:
 
 
 class AmqpSession:
-    """What the links of a client have in common."""
+    """The state that the links of a client share: deliveries in flight and the session's frame windows."""
 
     __slots__ = ("_limit", "flight", "frames_in", "frames_out")
 
@@ -121,18 +125,18 @@ class AmqpSession:
         return self._limit - self.frames_out
 
     def opened(self, next_incoming: int, window: int) -> None:
-        """The broker takes so many frames from this one on."""
+        """Note the session window of the broker: `window` frames from number `next_incoming` on."""
         self._limit = next_incoming + window
 
     def credit(self, handle: int, delivery_count: int, credit: int) -> bytes:
-        """Gives a receiving link this credit from this delivery on, and opens our window again."""
+        """A flow frame that grants this credit to a receiving link and reopens our incoming window."""
         count, number = delivery_count % 2**32, self.frames_in % 2**32
         flow = Flow(number, WINDOW, self.frames_out % 2**32, WIDEST, handle, count, credit)
         return amqp_frame(0, flow.encoded())
 
 
 class SenderLink:
-    """Credit of one link."""
+    """A sending link: the credit granted by the broker, and the deliveries sent."""
 
     __slots__ = ("_session", "handle", "limit", "sent", "settled")
 
@@ -144,7 +148,7 @@ class SenderLink:
         self._session = session
 
     def room(self, frames: int) -> int:
-        """Messages of so many frames each that may be sent now."""
+        """How many messages of `frames` frames each may be sent now."""
         room = min(self.limit - self.sent, self._session.frames_left // frames)
         return room if self.settled else min(room, self._session.flight.room())
 
@@ -154,7 +158,7 @@ class SenderLink:
         return self._session.flight.next
 
     def begin(self, count: int, frames: int, now: int) -> int:
-        """The number of the first of so many deliveries, which are sent now with so many frames in all."""
+        """Reserve numbers for `count` deliveries in `frames` frames in all, sent at `now`; returns the first."""
         session = self._session
         self.sent += count
         session.frames_out += frames
@@ -162,7 +166,7 @@ class SenderLink:
 
 
 class Transactions:
-    """Asks the coordinator, and knows the unit of work that is open."""
+    """Declares and discharges units of work at the coordinator, and keeps the id of the open one."""
 
     __slots__ = ("_asked_at", "_meter", "_session", "asked", "current", "filled", "handle", "limit", "used")
 
@@ -178,7 +182,7 @@ class Transactions:
         self._meter = meter
 
     def begin(self) -> bytes:
-        """Asks for a unit of work."""
+        """The frames that declare a unit of work."""
         return self._ask(Declare())
 
     @property
@@ -187,14 +191,14 @@ class Transactions:
         return self.current is not None and self.limit - self.used >= 2 and self._session.frames_left >= 2
 
     def commit(self, now: int) -> bytes:
-        """Ends the current unit and asks for the next one."""
+        """The frames that commit the current unit of work and declare the next one."""
         assert self.current is not None
         ended, self.current, self.filled = self.current, None, 0
         self._asked_at = now
         return self._ask(Discharge(ended)) + self._ask(Declare())
 
     def answered(self, number: int, state: Described | None, now: int) -> None:
-        """The coordinator has answered a question."""
+        """Note the coordinator's answer to a declare or discharge."""
         question = self.asked.pop(number)
         descriptor = None if state is None else state.descriptor
         if isinstance(question, Declare) and descriptor == Declared.CODE and state is not None:

@@ -1,7 +1,7 @@
 """Transfer frames of one group: each message is a prefix, the 32 bytes of the payload's header, and a tail.
 
-What is constant is encoded once. When all messages have one length, a batch is a matrix: delivery numbers, unit of
-work, sequence numbers and times are written as columns, and the whole batch leaves with one system call.
+Constant bytes are encoded once. When all messages have one length, a batch is a matrix: delivery numbers, unit of
+work, sequence numbers and times are written as columns, and the whole batch is sent with one system call.
 """
 
 import math
@@ -31,7 +31,7 @@ _NUMBER, _TAG, _WORK = b"\xf1\xf2\xf3\xf4", b"\xe1\xe2\xe3\xe4", b"\xd1"
 
 @dataclass(frozen=True, slots=True)
 class Frames:
-    """What is constant in the frames of one message."""
+    """The constant bytes of the frames of one message."""
 
     prefix: bytes  # up to the header of the payload
     tail: bytes
@@ -80,7 +80,7 @@ def frames_of(message: bytes, payload_at: int, handle: int, largest: int, *, set
 
 
 class Sheet:
-    """The rows for messages of one form."""
+    """The matrix for messages of one form: a row per message, with the constant bytes already in place."""
 
     def __init__(self, model: Frames, rows: int) -> None:
         self.model = model
@@ -99,7 +99,7 @@ class Sheet:
 
 @dataclass(frozen=True, slots=True)
 class FrameCycle:
-    """How the messages of one client look, in turn."""
+    """The forms of a client's messages, in sending order."""
 
     parts: tuple[Frames, ...]
     sheet: Sheet | None  # None: they are not all of the form that those of the group's other clients have
@@ -125,7 +125,7 @@ class AmqpTemplate:
         self._sheets: dict[int, Sheet] = {}  # by length of the name of a unit of work
 
     def cycle_of(self, client: int, work: int = 0) -> FrameCycle:
-        """How the messages of this client look; in units of work, whose names have this length."""
+        """The forms of this client's messages; `work` is the length of the ids of its units of work, 0 without."""
         parts = self._parts(client, work)
         sheet = self._sheets.get(work)
         if sheet is None:

@@ -16,9 +16,9 @@ _LAST = 65535
 
 
 def ack_ids(data: memoryview, at: int) -> Ids:
-    """The packet identifiers of the acknowledgements from `at` on that are of the kind of the first one.
+    """The packet identifiers of the acknowledgements from `at` on that have the type of the first one.
 
-    The caller has seen that a four-byte acknowledgement starts there. The answer may fall short of the whole run.
+    The caller has checked that a four-byte acknowledgement starts there. May return only the beginning of a run.
     """
     count = (len(data) - at) >> 2
     head = data[at : at + 2]
@@ -53,14 +53,14 @@ def ack_run(kind: int, high: bytes, low: bytes) -> bytes:
 
 
 def answer_run(kind: int, run: bytes) -> bytes:
-    """The same identifiers as in this run of four-byte acknowledgements, acknowledged by another kind."""
+    """Acknowledgements of another type for the identifiers of this run of four-byte acknowledgements."""
     answer = bytearray(run)
     answer[0::4] = bytes([kind]) * (len(run) // 4)
     return bytes(answer)
 
 
 class MqttInFlight:
-    """What one client has sent with QoS 1 or 2 and not settled; identifiers are used in turn."""
+    """Unacknowledged QoS 1 and 2 messages of one client; packet identifiers are used in turn."""
 
     __slots__ = ("_next", "_sent_at", "_space", "count", "window")
 
@@ -91,7 +91,7 @@ class MqttInFlight:
         return ids
 
     def end(self, ids: Ids, now: int) -> Values:
-        """These are settled: how long each took. What was not in flight is left out."""
+        """Settle these; returns how long each message took, without those not in flight."""
         if len(ids) > 1 and not bool((np.diff(ids) == 1).all()):
             ids = np.unique(ids)
         ids = ids[ids <= self._space]

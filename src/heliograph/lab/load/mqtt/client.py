@@ -1,6 +1,6 @@
 """One MQTT client (3.1, 3.1.1 or 5) with numbered messages: sends, receives, acknowledges and answers requests.
 
-Whatever is alike goes in batches: what is sent is made by the group's `MqttTemplate`, what arrives is read as runs.
+The group's `MqttTemplate` makes whole batches of packets to send, and received packets of one form are read as runs.
 """
 
 import select
@@ -34,7 +34,7 @@ from heliograph.mqtt import ConnAck, Packet, PacketType, PubAck, PubComp, Publis
 
 
 class MqttReplies:
-    """Makes answers; `waiting` are those that no window had room for yet, split where the packet identifier goes."""
+    """Builds replies; `waiting` has those that wait for room in the window, split where the packet identifier goes."""
 
     def __init__(self, group: Group, version: int) -> None:
         self._group = group
@@ -43,7 +43,7 @@ class MqttReplies:
         self.waiting: deque[tuple[bytes, bytes]] = deque()
 
     def make(self, request: memoryview, form: Form, asker: Group, sender: int) -> tuple[bytes, bytes]:
-        """The answer to a request, in two parts: a packet identifier goes between them if QoS is not 0."""
+        """The reply to a request, in two parts: a packet identifier goes between them if QoS is not 0."""
         topic = self._topic(request, form, asker, sender)
         payload = request[form.payload_at :]
         rest = (b"\0" if self._version == 5 else b"") + payload
@@ -211,7 +211,7 @@ class MqttLoadClient(MqttConnection):
     # Sending
 
     def room(self) -> int:
-        """What the window allows, and not more than one batch."""
+        """How many messages the window allows now; at most one batch."""
         if self.link.blocked or not self.ready:
             return 0
         room = self.client_group.template.batch
@@ -222,12 +222,12 @@ class MqttLoadClient(MqttConnection):
         return max(0, room)
 
     def unanswered(self) -> int:
-        """Own messages that have not come back, where that limits what is sent."""
+        """Own messages that have not come back. Asked only where that limits sending."""
         assert self._receiver is not None
         return self.count - max(self.client_group.returned(self.client, self._receiver), self._written_off)
 
     def stop_waiting(self) -> None:
-        """Do not wait any longer for own messages that have not come back: they may be lost."""
+        """Give up on own messages that have not come back: they may be lost."""
         self._written_off = self.count
 
     def send(self, due: Times, now: int) -> int:

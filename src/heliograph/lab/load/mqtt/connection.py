@@ -64,7 +64,7 @@ def subscribe_packet(group: Group, client: int, version: int) -> bytes:
 
 
 class MqttConnectionGroup(ClientGroup):
-    """What the MQTT clients of a group have in common, whatever they do once they are connected."""
+    """Shared by the MQTT clients of a group, whatever their role."""
 
     def __init__(self, plan: Plan, index: int, process: int, address: Address, poller: select.epoll) -> None:
         super().__init__(plan, index, process)
@@ -100,14 +100,14 @@ class MqttConnection(LoadClient):
             raise ClientFailed(f"the broker sent what MQTT does not allow: {problem}") from None
 
     def take(self, data: memoryview, now: int) -> int:
-        """Take whole packets from the front, one by one; how many bytes were used. Who gets many takes runs."""
+        """Take whole packets one by one; returns the bytes used. Clients that receive many messages override this."""
         at = 0
         while len(data) - at >= 2 and (used := self.take_control(data, at, now)):
             at += used
         return at
 
     def take_control(self, data: memoryview, at: int, now: int) -> int:
-        """Take the packet that starts at `at` and is no message; how many bytes that was, 0 if it is not whole."""
+        """Take the control packet at `at`; returns its length, 0 if it is incomplete."""
         version = self.client_group.version
         bounds = packet_bounds(data, at, _LARGEST, version)
         if bounds is None or bounds[1] > len(data):
@@ -147,18 +147,18 @@ class MqttConnection(LoadClient):
         self.client_group.became_ready(self)
 
     def take_other(self, first: int, packet: Packet, now: int) -> None:
-        """A packet came that has nothing to do with the connection or subscriptions."""
+        """Handle a packet that is not about the connection or subscriptions."""
 
     def room(self) -> int:
-        """How many messages it can send now; of a client that sends none."""
+        """How many messages may be sent now; 0 here, as this client sends none."""
         return 0
 
     def send(self, due: Times, now: int) -> int:
-        """Send messages; how many were taken. Of a client that sends none."""
+        """Send messages; returns how many were sent: 0 here, as this client sends none."""
         return 0
 
     def outstanding(self) -> int:
-        """Messages sent and not acknowledged; of a client that sends none."""
+        """Messages sent and not acknowledged; 0 here, as this client sends none."""
         return 0
 
     def disconnect(self) -> None:

@@ -1,9 +1,9 @@
 """Messages that are encoded once and sent over and over, and recognised by comparing memory.
 
 Message number n of a publisher is packet n modulo `count` of its cycle. The cycle is longer than any window, so a
-sequence number modulo `count` names exactly one message in flight. There is no time in such a message, so latencies
-are not measured with them; in return sending and receiving cost some nanoseconds each. The `SequenceTracker` finds
-what is missing, came twice or came late; `ledger` does the same for messages whose numbers are whole.
+sequence number modulo `count` identifies exactly one message in flight. Such messages carry no time, so they cannot
+measure latency; in return, sending and receiving one costs only some nanoseconds. `SequenceTracker` finds missing,
+duplicate and late messages; `ledger` does the same for messages with full sequence numbers.
 """
 
 import struct
@@ -16,7 +16,7 @@ MARK = struct.Struct(">II")
 
 
 def marked_payload(publisher: int, sequence: int, size: int) -> bytes:
-    """A payload of this size that says who has sent it and which message it is."""
+    """A payload of this size with the publisher and the number of the message."""
     return MARK.pack(publisher, sequence).ljust(size, b".")
 
 
@@ -52,7 +52,7 @@ class PacketCycle:
 
 
 class SequenceTracker:
-    """Counts messages that are numbered from 0 but known only modulo `modulus`, in whatever order they come."""
+    """Counts messages, in any order of arrival, whose sequence numbers are known only modulo `modulus`."""
 
     def __init__(self, modulus: int) -> None:
         self.modulus = modulus

@@ -19,7 +19,7 @@ _ROWS_FROM = 4  # packets; fewer are read faster one by one
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """Where things stand in a PUBLISH, from its first byte on."""
+    """The offsets of fields in a PUBLISH packet, counted from its first byte."""
 
     stride: int  # length of the packet
     topic_at: int
@@ -55,7 +55,7 @@ def form_of(data: memoryview, at: int, version: int) -> Form | None:
 
 @lru_cache(maxsize=256)
 def _dtype(form: Form) -> np.dtype[np.void]:
-    """Columns of packets with this form: the header of the payload, and what has to be the same in all of a run."""
+    """The columns of packets with this form: the payload's header, and fields that must be equal throughout a run."""
     fields = payloads.rows_dtype(form.payload_at, form.stride).fields
     assert fields is not None
     offsets = {name: (part[0], part[1]) for name, part in fields.items()}
@@ -79,9 +79,9 @@ def _dtype(form: Form) -> np.dtype[np.void]:
 
 
 def run_of(data: memoryview, at: int, form: Form) -> NDArray[np.void] | None:
-    """The packets from `at` on that are like the first one, with a payload of ours; None if they are too few.
+    """The packets from `at` on that have the form of the first and belong to this load; None if too few.
 
-    The answer may fall short of the whole run: what is left of it is found by the next call.
+    May return only the beginning of a run: the next call finds the rest.
     """
     stride = form.stride
     count = (len(data) - at) // stride

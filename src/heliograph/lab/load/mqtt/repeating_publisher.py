@@ -93,7 +93,7 @@ class RepeatingPublisher(MqttConnection):
             self.link.write(answer_run(PUBREL, run))
 
     def take_other(self, first: int, packet: Packet, now: int) -> None:
-        """Nothing else should come."""
+        """Handle an unexpected packet."""
         self._unexpected(1)
 
     def _unexpected(self, count: int) -> None:
@@ -131,7 +131,7 @@ class RepeatingPublishers(MqttConnectionGroup):
         return RepeatingPublisher(self, client, self.make_link(), began, self._cycles[client])
 
     def wake(self, load_client: LoadClient) -> None:
-        """The driver of this load asks for room itself."""
+        """Does nothing: the driver of this load polls for room itself."""
 
     @property
     def publishers(self) -> list[RepeatingPublisher]:

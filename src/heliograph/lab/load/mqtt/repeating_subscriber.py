@@ -25,7 +25,7 @@ _ALIKE = 4
 
 
 class RepeatingSubscriber(MqttConnection):
-    """What all of them share."""
+    """Base of the subscribers: subscribes, takes control packets, and counts messages per publisher."""
 
     __slots__ = ("_cycles", "resumes", "trackers")
 
@@ -48,7 +48,7 @@ class RepeatingSubscriber(MqttConnection):
         return sum([tracker.received for tracker in self.trackers])
 
     def take(self, data: memoryview, now: int) -> int:
-        """Take what belongs to the conversation, then messages in runs."""
+        """Take control packets one by one until the client is ready, then messages in runs."""
         at = 0
         while not self.ready:
             used = self.take_control(data, at, now)
@@ -58,11 +58,11 @@ class RepeatingSubscriber(MqttConnection):
         return at + self.take_messages(data[at:], at) if at else self.take_messages(data, 0)
 
     def take_messages(self, data: memoryview, offset: int) -> int:
-        """Take messages from the front; `data` is in the buffer of the process from this offset on."""
+        """Take messages from the start of `data`, which begins at this offset of the process's buffer."""
         raise NotImplementedError
 
     def take_odd(self, data: memoryview, at: int) -> int:
-        """One packet that belongs to no run; its length, 0 if it is not whole yet."""
+        """Take one packet that belongs to no run; returns its length, 0 if it is incomplete."""
         if len(data) - at < 2:
             return 0
         if data[at] >> 4 != PacketType.PUBLISH:
@@ -87,7 +87,7 @@ class RepeatingSubscriber(MqttConnection):
         return form.stride
 
     def take_other(self, first: int, packet: Packet, now: int) -> None:
-        """Nothing else should come."""
+        """Handle an unexpected packet."""
         self.client_group.meter.failed("an unexpected packet arrived")
 
 
@@ -247,8 +247,8 @@ class ManyPublishersSubscriber(RepeatingSubscriber):
 class RepeatingSubscribers(MqttConnectionGroup):
     """The subscribers of a group. All receive from the publishers of these cycles, which are packets as they arrive.
 
-    With QoS 1 and 2 that is without packet identifiers. Members of a shared subscription share the trackers, too: it
-    does not matter who gets a message, but that one of them does.
+    With QoS 1 and 2 the cycles have no packet identifiers. Members of a shared subscription share the trackers, as any
+    one of them may get a message.
     """
 
     def __init__(
@@ -275,7 +275,7 @@ class RepeatingSubscribers(MqttConnectionGroup):
         return kind(self, client, self.make_link(), began)
 
     def wake(self, load_client: LoadClient) -> None:
-        """They send nothing."""
+        """Does nothing: subscribers send no messages."""
 
     def collect(self) -> None:
         """Add what the trackers have found to the meter."""

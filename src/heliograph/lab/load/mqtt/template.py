@@ -1,7 +1,7 @@
 """PUBLISH packets of one group: each is a prefix, the 32 bytes of the header, and a tail.
 
-When all packets have one length, a batch is a matrix: constant bytes are painted once, what differs is written as
-columns, and the whole batch leaves with one system call. Otherwise packets are put together one by one.
+When all packets have one length, a batch is a matrix: constant bytes are filled in once, variable fields are written as
+columns, and the whole batch is sent with one system call. Otherwise packets are assembled one by one.
 """
 
 import math
@@ -28,7 +28,7 @@ _ASCENDING = np.arange(BATCH_BYTES // payloads.HEADER_SIZE + 1, dtype=np.int64)
 
 @dataclass(frozen=True, slots=True)
 class PacketForm:
-    """What is constant in the packets of one stream with one payload."""
+    """The constant bytes of the packets of one stream with one payload."""
 
     prefix: bytes  # up to the header of the payload
     tail: bytes
@@ -41,7 +41,7 @@ class PacketForm:
 
 @dataclass(frozen=True, slots=True)
 class PacketForms:
-    """How the packets of one client look, in turn."""
+    """The forms of a client's packets, in sending order."""
 
     parts: tuple[PacketForm, ...]
     alike: bool  # all have the length and the form of the group's other clients
@@ -71,7 +71,7 @@ class MqttTemplate:
             self._ids = self._buffer[:, self._id_at : self._id_at + 2]
 
     def forms(self, client: int) -> PacketForms:
-        """How the packets of this client look, in turn."""
+        """The forms of this client's packets, in sending order."""
         parts = self._parts(client)
         return PacketForms(parts, self._alike(parts))
 

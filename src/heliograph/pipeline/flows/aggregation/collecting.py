@@ -34,7 +34,7 @@ class CollectJob(FlowJob):
     """The AggregateReply; the entry is the input that gets the replies."""
 
     def new_worker(self, definition: FlowDefinition) -> "CollectingWorker":
-        """What does the work in a process."""
+        """A new worker for this process."""
         return CollectingWorker(definition, self.entry, self.state, self.lookup_cache, self.node)
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -111,7 +111,7 @@ class CollectingWorker(FlowWorker):
         try:
             record_note(note, self._store)
         except (ValueError, KeyError, TypeError) as error:
-            LOG.warning("%s: this is no note of requests (%r): %r", self._node, error, note)
+            LOG.warning("%s: a stored aggregation request cannot be read (%r): %r", self._node, error, note)
             self._store.rollback()
         else:
             self._store.commit()

@@ -71,7 +71,7 @@ class Deadlines:
         try:
             self.publish_due()
         except (MessagingProblem, Problem, OSError) as problem:
-            LOG.warning("deadlines of aggregations wait for the server: %s", problem)
+            LOG.warning("deadlines of aggregations are not checked until the server is reachable: %s", problem)
             self._stopped.wait(_AGAIN)
             with suppress(MessagingProblem, Problem, OSError):  # it is tried again at the next turn
                 self._channel.close()

@@ -34,7 +34,7 @@ def decided(messages: "DataFrame", definition: FlowDefinition, entry: str) -> "D
     if found.when in (FALSE, TRUE) or found.seldom:
         return messages
     names = ", ".join(f"'{name}'" for name in found.filters)
-    LOG.info("flow %s: filter %s runs natively in Spark for what it drops", definition.name, names)
+    LOG.info("flow %s: Spark drops messages for filter %s without calling the flow", definition.name, names)
     parsed = messages.selectExpr("*", document.parsed(messages.columns))
     looked_up = parsed.selectExpr("*", *document.looked_up())
     marked = looked_up.selectExpr("*", f"coalesce({found.when} AND {document.agreed()}, FALSE) AS `{DROPPED}`")

@@ -1,29 +1,57 @@
-"""From the syntax of ESQL to Python, which is compiled and run.
+"""The ESQL compiler: turns checked syntax trees into Python source, which Python compiles and runs.
 
-Theory of operation. `program_compiling` writes one text of Python (a `Unit`) for a program and those it uses: a
-function for each routine, and one that runs each module. A table there (`GENERATORS`) has, for each class of
-syntax node, the function that writes it. All of them take a `Context` (`context.py`) and a node:
+Theory of operation. `program_compiling` writes one Python source text (a `Unit`) for a program and the programs it
+uses: one function for each routine, and one that runs each module. The table `GENERATORS` there maps each class of
+syntax node to the function that generates its code. Every generator takes a `Context` (`context.py`) and a node:
 
-- an expression gives `Code`: Python text, with what is known of its type and its shape (a value, a field, a list);
-- a statement writes lines through `Context.emit`. An expression may write lines before the statement that it is in
-  (`Context.hoisting` says where that is not allowed, because the expression may never be evaluated).
+- the generator of an expression returns `Code`: a Python expression, its static type, and its shape (a value, a field,
+  a list);
+- the generator of a statement writes lines with `Context.emit`. An expression may write lines before its statement
+  (`Context.hoisting` is false where that is not allowed, because the expression may never be evaluated).
 
-What the text may rely on:
+  For example, this ESQL (line numbers at the left):
+
+      4  DECLARE total DECIMAL 0;
+      5  FOR line AS InputRoot.XMLNSC.Order.Line[] DO
+      6    SET total = total + line.Price;
+      7  END FOR;
+      8  SET OutputRoot.XMLNSC.Invoice.Id = InputRoot.XMLNSC.Order.Id;
+      9  IF total > 100 THEN
+      10   SET OutputRoot.XMLNSC.Invoice.Total = total;
+      11 END IF;
+      12 RETURN TRUE;
+
+  becomes this Python (comments with the source lines are generated, too):
+
+      def _Invoice_Main(ev, own):
+          InputRoot = ev.input_root
+          OutputRoot = ev.output_root
+          total_2 = convert(0, _DECIMAL)
+          Order = find(InputRoot, 'XMLNSC', 'Order') or ABSENT
+          line = Reference(ABSENT)
+          for line.element in Order.all('Line'):
+              total_2 = convert(add(total_2, line.element.value_of('Price')), _DECIMAL)
+          Invoice = ensure(OutputRoot, 'XMLNSC', 'Invoice')
+          copy_field(Invoice, 'Id', Order.content('Id'))
+          if greater(total_2, 100):
+              set_field(Invoice, 'Total', total_2)
+          return True
+
+Invariants:
 
 - The program has been parsed and checked. Compiling fails only for what Python cannot take (`CompilationError`).
-- ESQL's names never become Python's: `python_names.Names` gives each variable a name that is free, and everything that
-  generated code calls is in one table (`python_names.MODULE_OF`). So no text of a user can reach another function.
-- Everything that is the same for all programs is a function in `runtime` or `flow.language.values`; generated code has
-  only what depends on the program. NULL is None.
-- The trees of the evaluation (`ev`) are read into local variables once in each function (`Frame.roots`). Elements that
-  a path has led to are kept in local variables, too (`python_names.Prefixes`), until a statement may have changed where
-  the path leads. A statement generator must forget what it may have changed; that is the one rule whose breach gives
-  wrong results instead of errors.
-- Each statement notes the line of Python where it begins (`Unit.places`), so that a traceback becomes a place in ESQL
+- An ESQL name is never used as a Python name directly: `python_names.Names` allocates a free name for each variable.
+  Generated code can call only what the table `python_names.MODULE_OF` lists. So ESQL text cannot reach other functions.
+- Code that is the same for all programs is in `runtime` or `flow.language.values`; only what depends on the program is
+  generated. NULL is None.
+- Each function reads the trees of the evaluation (`ev`) into local variables once (`Frame.roots`). The element at the
+  end of a path also stays in a local variable (`python_names.Prefixes`), like `Order` and `Invoice` above, until a
+  statement may change what the path finds. A statement generator must invalidate every path that it may change. A
+  generator that forgets one produces wrong results, not errors.
+- Each statement records the Python line where it begins (`Unit.places`), so that a traceback can be mapped to ESQL
   (`runtime.compiled_program`).
 
-The modules build on each other in this order: `python_names`, `context`, `path_compiling`, `expression_compiling`,
-`assignments`, `sql`, `routines`, `function_compiling`, `selects`, `statement_compiling`, `program_compiling`. Where an
-expression contains any other expression, it goes through `Context`, which looks into the table: so a module never
-imports one that stands above it.
+The modules depend on each other in this order: `python_names`, `context`, `path_compiling`, `expression_compiling`,
+`assignments`, `sql`, `routines`, `function_compiling`, `selects`, `statement_compiling`, `program_compiling`. A
+generator reaches nested expressions through `Context`, which uses the table. So no module imports a later one.
 """

@@ -1,4 +1,19 @@
-"""SET, and everything else that puts a value into a variable or a field."""
+"""Generators for SET and for everything else that assigns to a variable or a field.
+
+Neighbouring SETs of fields below one parent become one call (`batch`), because one call that fills many fields is
+faster than one call for each. For example
+
+    SET OutputRoot.XMLNSC.Invoice.A = InputRoot.XMLNSC.Order.A;
+    SET OutputRoot.XMLNSC.Invoice.B = InputRoot.XMLNSC.Order.B;
+
+becomes, with `_FIELDS = Fields(((Step('A', "", None), ), (Step('B', "", None), ), ), ())`:
+
+    _FIELDS.set_in(Invoice, Order.contents((
+        'A',
+        'B',
+    )))
+
+Each item stands in a line of its own, so that an error can still be traced to its SET statement."""
 
 from collections.abc import Sequence
 from dataclasses import fields
@@ -14,7 +29,7 @@ _SETTERS = {Shape.ROWS: "set_rows", Shape.FIELDS: "set_copies", Shape.VALUES: "s
 
 
 def set_statement(context: Context, node: syntax.Set) -> None:
-    """SET."""
+    """Generate SET."""
     binding = context.scope.find(node.target.correlation)
     if binding is not None and binding.kind is BindingKind.SCALAR and not node.target.steps:
         if node.aspect is not None:
@@ -27,15 +42,17 @@ def set_statement(context: Context, node: syntax.Set) -> None:
     if node.aspect is not None:
         code = context.value(node.value)
     else:
-        # Without a name of its own, the target gets that of the field: so the field is needed, not only its content.
+        # A target without a name (`OutputRoot.*[2]`) takes the name of the source field, so the source must be passed
+        # as an element, not only as its content.
         code = (source if is_anonymous(node.target) else copied)(context, node.value)
     set_target(context, node.target, code, node.aspect)
 
 
 def batch(context: Context, statements: Sequence[syntax.Statement], at: int) -> int:
-    """Write as many SETs of fields below one field as stand here one after the other, in one call; gives how many.
+    """Generate one call for the SETs from `at` on that have targets below the same field; return how many were taken.
 
-    The values may be taken before the first field is set, as none of them looks at what is changed.
+    One call evaluates all values before it sets the first field. This is safe because `_neighbours` accepts only
+    values that do not depend on the fields being set.
     """
     first = statements[at]
     run: list[syntax.Set] = []
@@ -52,7 +69,7 @@ def batch(context: Context, statements: Sequence[syntax.Statement], at: int) -> 
         return 0
     start = path_compiling.base(context, first.target)
     path = steps_of(context, first.target.steps)
-    # What a loop makes, one with each round, gets its fields when it is made.
+    # `Line[i]` in a loop creates a new element in each round: it is created and filled by the same call.
     numbered = len(path) > 2 and path[-2].index is not None and not path_compiling.is_made(context, start, path[:-1])
     if len(run) == 1 and not numbered:
         return 0
@@ -95,14 +112,14 @@ def _listed(context: Context, run: Sequence[syntax.Set], lines: Sequence[str]) -
 
 
 def set_fields(context: Context, targets: Sequence[tuple[syntax.PathStep, ...]], codes: Sequence[Code] = ()) -> str:
-    """Python of `Fields` by their paths below one field; with the codes of what they get, unless all get contents."""
+    """Return the Python of a `Fields` constant for these targets below one field; `codes` are the values to assign."""
     below = "".join(f"({''.join(f'{step.step}, ' for step in steps_of(context, target))}), " for target in targets)
     scalars = tuple(at for at, code in enumerate(codes) if code.shape is Shape.VALUE)
     return context.unit.constant(f"{context.use('Fields')}(({below}), {scalars})", "FIELDS")
 
 
 def _same_source(context: Context, run: Sequence[syntax.Set]) -> list[syntax.FieldReference]:
-    """The values, if all are fields of one other field, for fields that differ in their names only; else none."""
+    """Return the source fields if all are children of the same field and the targets differ in their last name only."""
     if len(run) == 1 or not all(_last_alone(context, run[0], node) for node in run):
         return []
     values = [node.value for node in run]
@@ -123,12 +140,13 @@ def _same_source(context: Context, run: Sequence[syntax.Set]) -> list[syntax.Fie
 
 
 def _last_alone(context: Context, first: syntax.Set, node: syntax.Set) -> bool:
-    """Whether the targets of two neighbouring SETs differ in the last name only."""
+    """Whether the targets of two SETs differ in the last name only."""
     return len(node.target.steps) == len(first.target.steps) and _plain(context, node.target.steps[-1])
 
 
 def _neighbours(context: Context, first: syntax.Set, node: syntax.Set) -> bool:
-    """Whether a SET is of a field below the parent of the first one's, and its value is independent of that parent."""
+    """Whether a SET can join a batch: its target is below the parent of the first target, and its value does not depend
+    on anything below that parent."""
     target = node.target
     above = first.target.steps[:-1]
     below = target.steps[len(above) :]
@@ -147,7 +165,7 @@ def _neighbours(context: Context, first: syntax.Set, node: syntax.Set) -> bool:
 
 
 def _plain(context: Context, step: syntax.PathStep, *, index: bool = False, kind: bool = False) -> bool:
-    """Whether a step has a name and nothing else; or an index that is a number or a variable; or a type."""
+    """Whether a step is only a name; `index` also allows a constant or variable index, `kind` a constant type."""
     return (
         isinstance(step.name, str)
         and step.namespace is None
@@ -164,7 +182,7 @@ def _number(context: Context, node: object) -> bool:
 
 
 def _independent(context: Context, node: object, target: syntax.FieldReference) -> bool:
-    """Whether a value is the same, whatever happens below a field."""
+    """Whether changes below the target cannot change this value."""
     if isinstance(node, tuple):
         return all(_independent(context, item, target) for item in node)
     if isinstance(node, syntax.FieldReference):
@@ -185,7 +203,7 @@ def _independent(context: Context, node: object, target: syntax.FieldReference) 
 
 
 def _apart(context: Context, node: syntax.FieldReference, target: syntax.FieldReference) -> bool:
-    """Whether a field reference is of another tree than the target, or leaves the way to it by another name."""
+    """Whether a field reference cannot overlap the target: it is in another tree, or the two paths differ in a name."""
     key, other = node.correlation.upper(), target.correlation.upper()
     if path_compiling.ROOTS.get(key, ("", ""))[1] != path_compiling.ROOTS[other][1]:
         return True
@@ -196,25 +214,25 @@ def _apart(context: Context, node: syntax.FieldReference, target: syntax.FieldRe
 
 
 def source(context: Context, node: syntax.Expression) -> Code:
-    """What is assigned: a field reference stands for the whole field."""
+    """Generate the value to assign; a field reference means the whole element."""
     field = path_compiling.single_field(context, node)
     return path_compiling.element(context, field) if field is not None else context.any(node)
 
 
 def copied(context: Context, node: syntax.Expression) -> Code:
-    """What is put into a field: as `source`, but of a field that is copied only its content is needed."""
+    """Generate the value to assign to a named field: like `source`, but of a field only the content is needed."""
     field = path_compiling.single_field(context, node)
     return path_compiling.content(context, field) if field is not None else context.any(node)
 
 
 def is_anonymous(target: syntax.FieldReference) -> bool:
-    """Whether the target says no name for the field: `OutputRoot.*[2]`, `OutputRoot.[]`."""
+    """Whether the target does not name the field: `OutputRoot.*[2]`, `OutputRoot.[]`."""
     name = target.steps[-1].name if target.steps else ""
     return name is None or isinstance(name, syntax.Wildcard)
 
 
 def single_value(context: Context, node: syntax.Expression) -> Code:
-    """What is put into a scalar variable; of the rows of a SELECT, the first."""
+    """Generate the value for a scalar variable; a SELECT gives its first row."""
     if isinstance(node, syntax.Select | syntax.Passthru):
         code = context.any(node)
         if code.shape in LISTS:
@@ -224,7 +242,7 @@ def single_value(context: Context, node: syntax.Expression) -> Code:
 
 
 def set_variable(context: Context, node: syntax.Node, binding: Binding, code: Code) -> None:
-    """Put a value into a scalar variable."""
+    """Assign a value to a scalar variable."""
     if binding.constant:
         raise context.problem(node, f"{binding.name} is a constant")
     context.emit(f"{binding.python} = {converted(context, code, binding.type, binding.fields)}")
@@ -232,7 +250,7 @@ def set_variable(context: Context, node: syntax.Node, binding: Binding, code: Co
 
 
 def converted(context: Context, code: Code, target: Type | None, fields: syntax.Qualifier | None = None) -> str:
-    """Python of a value as a value of this type; an INTERVAL gets these fields, if there are any."""
+    """Return Python that converts a value to this type; `fields` is the qualifier of an INTERVAL."""
     if fields is not None and code.type is not Type.NULL:
         known = context.unit.constant(expression_compiling.qualifier(context, fields), "FIELDS")
         return (
@@ -245,12 +263,12 @@ def converted(context: Context, code: Code, target: Type | None, fields: syntax.
 
 
 def set_target(context: Context, target: syntax.FieldReference, code: Code, aspect: str | None = None) -> None:
-    """Put a value, a field, a row or a list into a field; `context.reads` says what the value looks at."""
+    """Assign a value, a field, a row or a list to a field; `context.reads` has the trees that the value reads."""
     reads = context.reads
     context.reads = set()
     start = path_compiling.base(context, target)
     path = steps_of(context, target.steps)
-    # The value is taken before fields are made on the way to the target: it may look at the same tree.
+    # Evaluate the value before missing fields on the target's path are created: it may read the same tree.
     if {start.tree, ANY_TREE} & reads or start.tree == ANY_TREE:
         code = kept(context, code)
     if aspect is not None:
@@ -263,7 +281,7 @@ def set_target(context: Context, target: syntax.FieldReference, code: Code, aspe
 
 
 def kept(context: Context, code: Code) -> Code:
-    """The value in a local variable, unless it is one or costs nothing."""
+    """Put the value into a local variable, unless it is a variable or a constant already."""
     if code.is_name or (code.type is not None and not code.nullable and code.text[0] in "'\"-0123456789"):
         return code
     python = context.temporary("value")
@@ -289,7 +307,7 @@ def _set_whole(context: Context, start: Base, code: Code) -> None:
 
 
 def set_path(context: Context, node: syntax.Node, start: Base, path: tuple[StepCode, ...], code: Code) -> None:
-    """Put something into the field at the end of a path."""
+    """Generate the assignment to the field at the end of a path."""
     parent = path_compiling.ensured(context, start, path[:-1])
     last = path[-1]
     if last.every and code.shape not in LISTS:
@@ -318,7 +336,7 @@ def _set_value(context: Context, parent: str, last: StepCode, code: Code) -> Non
 
 
 def _first_item(context: Context, code: Code) -> Code:
-    """A list where one field is the target: its first item. (The checks warn of this.)"""
+    """Return the first item of a list that is assigned to a single field. (The checker warns about this.)"""
     if code.shape not in LISTS:
         return code
     text = f"{context.use('the')}({code.text})"
@@ -341,13 +359,13 @@ def _copy(context: Context, parent: str, last: StepCode, code: Code) -> None:
         context.emit(f"{context.use('copy_match')}({parent}, {last.step}, {last.index or 1}, {code.text})")
 
 
-# What is declared, and what a call gives back
+# Declared types, and output parameters of calls
 
 _KINDS = {"ROW": BindingKind.ROW, "REFERENCE": BindingKind.REFERENCE}
 
 
 def kind_of(data_type: syntax.DataType) -> BindingKind:
-    """What a variable of this type is."""
+    """Return the kind of binding for a variable of this type."""
     return _KINDS.get(data_type.name, BindingKind.SCALAR)
 
 
@@ -359,25 +377,26 @@ def scalar_type(data_type: syntax.DataType) -> Type | None:
 
 
 def check_declared(context: Context, data_type: syntax.DataType) -> None:
-    """Variables have no precision of their own: that is for CAST."""
+    """Reject a precision in a declared type: only CAST takes one."""
     if data_type.precision is not None:
         raise context.problem(data_type, "DECIMAL has a precision in CAST only, not in a declaration")
 
 
 def gives_back(parameter: syntax.Parameter) -> bool:
-    """Whether a parameter is handed back as a value: rows and references are changed where they are."""
+    """Whether an OUT or INOUT parameter is returned as a value. Rows and references are not: they are changed in
+    place."""
     return parameter.mode != "IN" and kind_of(parameter.type) is BindingKind.SCALAR
 
 
 def variable_of(context: Context, node: syntax.Expression) -> Binding | None:
-    """The variable that an expression is, if it is one."""
+    """Return the variable if the expression is nothing but a variable."""
     if isinstance(node, syntax.FieldReference) and not node.steps:
         return context.scope.find(node.correlation)
     return None
 
 
 def put(context: Context, target: syntax.Expression, code: Code) -> None:
-    """Put what came back into an argument of a call."""
+    """Assign an output parameter of a call to its argument."""
     if not isinstance(target, syntax.FieldReference):
         raise context.problem(target, "a variable or a field is needed for a parameter that gives something back")
     binding = variable_of(context, target)

@@ -1,4 +1,4 @@
-"""The state of the generator: the function and block that it writes, names in scope, and paths walked so far."""
+"""The state of the code generator: the function and block being written, names in scope, and known paths."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,11 +13,11 @@ from heliograph.flow.language.esql.compiling.python_names import Binding, Names,
 from heliograph.flow.language.esql.runtime.compiled_program import Place
 from heliograph.flow.language.values.types import Type
 
-# Pieces of Python that the generator puts together.
+# Pieces of Python that generators return and combine.
 
 
 class Shape(Enum):
-    """What a piece of Python gives when it is evaluated."""
+    """What kind of result a piece of Python evaluates to."""
 
     VALUE = auto()
     """A scalar; None is NULL."""
@@ -38,7 +38,7 @@ LISTS = frozenset({Shape.FIELDS, Shape.ROWS, Shape.VALUES})
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """An expression of Python that can stand anywhere: it has parentheses around it where it needs them."""
+    """A Python expression that can be used in any context: it is parenthesised where that is needed."""
 
     text: str
     type: Type | None = None
@@ -48,7 +48,7 @@ class Code:
 
     @property
     def is_name(self) -> bool:
-        """Whether evaluating it twice costs nothing."""
+        """Whether it is a plain name, so that it may be evaluated twice without cost."""
         return self.text.replace(".", "_").isidentifier() or self.text.isdecimal()
 
 
@@ -66,10 +66,10 @@ class KnownRoutine:
 
 
 class Unit:
-    """One text of Python: what several functions of it share."""
+    """One Python source text, with the names and constants that its functions share."""
 
     def __init__(self, file: str, around: Iterable[str] = ()) -> None:
-        """`around`: names that it may use and must not take."""
+        """`around` are names of the surrounding program, which it may use and must not redefine."""
         self.file = file
         self.names = Names(around, local=False)
         self.imports: set[str] = set()
@@ -83,7 +83,7 @@ class Unit:
         """How many names the EVALs could use so far, each counted for each of them."""
 
     def insert(self, at: int, lines: list[str]) -> None:
-        """Put lines before others that have been written."""
+        """Insert lines before others that are written already."""
         self.body[at:at] = lines
         behind = len(self.places)
         while behind and self.places[behind - 1].python_line > at:
@@ -97,7 +97,7 @@ class Unit:
         return name
 
     def constant(self, text: str, like: str = "CONSTANT") -> str:
-        """A name for something that is made once."""
+        """Return the name of a module-level constant, which is evaluated once when the unit is loaded."""
         if text not in self.constants:
             self.constants[text] = self.names.new(like)
         return self.constants[text]
@@ -128,7 +128,7 @@ class Frame:
 
 @dataclass(slots=True)
 class Environment:
-    """What the names of a routine can mean beside its own declarations."""
+    """What a routine can refer to beyond its own declarations."""
 
     kind: str
     """That of the module; empty for routines of a schema."""
@@ -143,7 +143,7 @@ class Environment:
 
 @dataclass(frozen=True, slots=True)
 class EvalSite:
-    """Where an EVAL stands: the names it can use, and the local variables it is given."""
+    """The scope of an EVAL: the names it can use, and the local variables that are passed to it."""
 
     environment: Environment
     visible: list[Binding]
@@ -186,12 +186,12 @@ class Context:
         self.unit.body.append(self.margin() + line)
 
     def margin(self) -> str:
-        """What lines begin with here."""
+        """The indentation of the current line."""
         return "    " * self._indent
 
     @contextmanager
     def indented(self) -> Iterator[None]:
-        """Write what follows one step to the right."""
+        """Indent what is written inside the block."""
         before = len(self.unit.body)
         self._indent += 1
         yield
@@ -200,15 +200,15 @@ class Context:
         self._indent -= 1
 
     def indent(self) -> None:
-        """Write what follows one step to the right, until `dedent`."""
+        """Indent what is written until `dedent`."""
         self._indent += 1
 
     def dedent(self) -> None:
-        """Write what follows one step to the left."""
+        """End an indentation."""
         self._indent -= 1
 
     def place(self, node: syntax.Node) -> None:
-        """Say which statement of the program the lines that follow are."""
+        """Record that the lines that follow belong to this statement of the program."""
         statement = _statement_text(self.environment.lines, node)
         self.unit.places.append(
             Place(len(self.unit.body) + 1, self.environment.file, node.at.line, self.environment.label, statement)
@@ -216,11 +216,11 @@ class Context:
         self.emit(f"# {node.at.line}: {statement}")
 
     def checkpoint(self) -> tuple[int, int, int]:
-        """Where the writing stands, to come back to."""
+        """Return the position of the generator, for `go_back`."""
         return len(self.unit.body), len(self.unit.places), self.frame.names.count()
 
     def go_back(self, written: tuple[int, int, int]) -> None:
-        """Forget what was written since."""
+        """Discard everything that was written since the checkpoint."""
         lines, places, names = written
         del self.unit.body[lines:], self.unit.places[places:]
         self.frame.names.take_back(names)
@@ -232,7 +232,8 @@ class Context:
         return self.unit.use(name)
 
     def type_name(self, kind: Type) -> str:
-        """Python of a type: a name of its own, as members of enumerations are slow to get at."""
+        """Return the Python name of a type: a module-level constant, because members of an enumeration are slow to
+        access."""
         return self.unit.constant(f"{self.use('Type')}.{kind.name}", kind.name)
 
     def temporary(self, like: str = "value") -> str:
@@ -240,28 +241,28 @@ class Context:
         return self.frame.names.new(like)
 
     def scratch(self) -> str:
-        """A local variable for `(f.value if (f := ...) ...)`, which is read right where it is set."""
+        """A local variable for `(f.value if (f := ...) ...)`, which is read where it is set."""
         if not self.frame.scratch:
             self.frame.scratch = self.temporary("f")
         return self.frame.scratch
 
     @contextmanager
     def conditionally(self) -> Iterator[None]:
-        """For parts of an expression that may not be evaluated, or more than once."""
+        """For parts of an expression that are evaluated never, or more than once: nothing is hoisted."""
         hoisting, self.hoisting = self.hoisting, False
         yield
         self.hoisting = hoisting
 
     @contextmanager
     def block(self) -> Iterator[None]:
-        """A scope of its own for declarations."""
+        """Open a scope for declarations."""
         outer, self.scope = self.scope, Scope(self.scope)
         yield
         self.scope = outer
 
     @contextmanager
     def function(self, name: str, parameters: str = "") -> Iterator[Frame]:
-        """A function inside the function, for what cannot be written in one expression."""
+        """Write a nested function, for what cannot be written as one Python expression."""
         frame, prefixes, hoisting, loops, resumes = self.frame, self.prefixes, self.hoisting, self.loops, self.resumes
         self.frame = Frame(frame.names, frame, result=frame.result, returns=frame.returns)
         self.prefixes, self.hoisting, self.loops, self.resumes = Prefixes(), True, [], []
@@ -277,7 +278,7 @@ class Context:
     # Generating
 
     def any(self, node: syntax.Expression) -> Code:
-        """An expression, whatever it gives."""
+        """Generate an expression of any shape."""
         generator = self._generators.get(type(node))
         if generator is None:
             raise self.problem(node, f"{type(node).__name__} cannot stand here")
@@ -287,8 +288,8 @@ class Context:
 
     @contextmanager
     def in_order(self, node: syntax.Expression) -> Iterator[None]:
-        """For an expression whose parts are to be evaluated one after the other, as it calls routines: they may change
-        what other parts look at. No lines are written before it then."""
+        """For an expression that calls routines, so that its parts must be evaluated from left to right: a routine may
+        change what other parts read. Nothing is hoisted from it."""
         if not self.hoisting or not self._calls_inside(node):
             yield
             return
@@ -309,7 +310,7 @@ class Context:
         return self._calls_inside(node)
 
     def value(self, node: syntax.Expression) -> Code:
-        """An expression as a scalar."""
+        """Generate an expression as a scalar."""
         code = self.any(node)
         if code.shape is Shape.VALUE:
             return code
@@ -323,25 +324,25 @@ class Context:
         self._generators[type(node)](self, node)
 
     def assign(self, binding: Binding) -> None:
-        """To be called when a variable is assigned to."""
+        """Note that a variable is assigned to: paths that use it become invalid."""
         self.prefixes.assigned(binding)
         if binding.local_to is not None and binding.local_to is not self.frame:
             self.frame.nonlocals.add(binding.python)
 
     def problem(self, node: syntax.Node, text: str) -> CompilationError:
-        """What cannot be compiled, and where."""
+        """Return an error for a node that cannot be compiled."""
         return CompilationError(f"{self.environment.file}:{node.at.line}:{node.at.column}: {text}")
 
 
 _LONGEST = 100
 _LOOKED_AT = 2000
 """Characters of the text, with notes, that are looked at for these: a line may have very many statements."""
-# Notes, strings and names in quotes; a semicolon; everything else.
+# Groups: comments, string literals and quoted names; a semicolon; everything else.
 _PIECE = re.compile(r"""--[^\n]*|/\*.*?\*/|'[^']*'|"[^"]*"|;|[^-/'";]+|.""", re.DOTALL)
 
 
 def _statement_text(text: Sequence[str], node: syntax.Node) -> str:
-    """The beginning of a statement, on one line."""
+    """Return the beginning of a statement on one line, for the comment above its code."""
     lines = list(text[node.at.line - 1 : node.at.line + 20])
     if not lines:
         return ""

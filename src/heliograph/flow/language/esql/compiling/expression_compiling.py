@@ -1,4 +1,8 @@
-"""Expressions: literals, operators, comparison, logic, CASE, CAST, ROW and LIST."""
+"""Generators for expressions: literals, operators, comparison, logic, CASE, CAST, ROW and LIST.
+
+`total + 1` becomes `add(total, 1)`, not `total + 1`: every operand may be NULL (None), and ESQL has conversions
+between types that Python lacks. Logic has three values (TRUE, FALSE, UNKNOWN as True, False, None). `condition` gives
+Python for places that only ask "is it TRUE?" (IF, WHILE, WHERE), where Python's own `and` and `or` are enough."""
 
 from collections.abc import Callable, Mapping
 from decimal import Decimal
@@ -61,12 +65,12 @@ def _dated(context: Context, node: syntax.Literal) -> str:
 
 
 def qualifier_words(node: syntax.Qualifier) -> str:
-    """The fields of an interval, as ESQL writes them."""
+    """Return the qualifier of an interval as ESQL writes it."""
     return node.start if node.end in (None, node.start) else f"{node.start} TO {node.end}"
 
 
 def qualifier(context: Context, node: syntax.Qualifier) -> str:
-    """The fields of an interval, in Python."""
+    """Return the qualifier of an interval in Python."""
     return f"{context.use('Qualifier')}({qualifier_words(node)!r})"
 
 
@@ -82,7 +86,7 @@ def unary(context: Context, node: syntax.Unary) -> Code:
 
 
 def binary(context: Context, node: syntax.Binary) -> Code:
-    """An operator between two operands."""
+    """Generate a binary operator."""
     if node.operator in ("AND", "OR"):
         return _logic(context, node)
     if node.operator in _COMPARISON:
@@ -121,7 +125,8 @@ def _logic(context: Context, node: syntax.Binary) -> Code:
 
 
 def _operands(node: syntax.Binary) -> list[syntax.Expression]:
-    """All operands of one operator in a row: what they become stands side by side, as Python nests only so deep."""
+    """Return the operands of a chain of one operator (`a || b || c`) as a flat list, because Python limits nesting
+    depth."""
     operands = [node.right]
     left = node.left
     while isinstance(left, syntax.Binary) and left.operator == node.operator:
@@ -131,7 +136,7 @@ def _operands(node: syntax.Binary) -> list[syntax.Expression]:
 
 
 def truth(context: Context, node: syntax.Expression) -> Code:
-    """An expression as a truth value; anything but BOOLEAN is an error when it runs."""
+    """Generate an expression as a truth value; any other type is an error at run time."""
     code = context.value(node)
     if code.type in (Type.BOOLEAN, Type.NULL):
         return code
@@ -162,7 +167,7 @@ def _missing(*operands: Code) -> list[str]:
 
 
 def _compare_wholes(context: Context, node: syntax.Binary) -> Code | None:
-    """Rows and lists: one that is written down makes the other side be taken likewise."""
+    """Compare rows or lists: a literal ROW or LIST on one side means that the other side is taken as the same shape."""
     if isinstance(node.left, syntax.ListOf) or isinstance(node.right, syntax.ListOf):
         name = "equal_lists"
         left, right = as_list(context, node.left), as_list(context, node.right)
@@ -178,7 +183,7 @@ def _compare_wholes(context: Context, node: syntax.Binary) -> Code | None:
 
 
 def as_element(context: Context, node: syntax.Expression) -> str:
-    """An expression as an element or None."""
+    """Generate an expression as an element or None."""
     if isinstance(node, syntax.FieldReference) and path_compiling.is_path(context, node):
         return path_compiling.element(context, node).text
     code = context.any(node)
@@ -188,7 +193,7 @@ def as_element(context: Context, node: syntax.Expression) -> str:
 
 
 def as_list(context: Context, node: syntax.Expression) -> str:
-    """An expression as a list."""
+    """Generate an expression as a list."""
     field = path_compiling.single_field(context, node)
     if field is not None:
         return (
@@ -205,7 +210,7 @@ def _children(context: Context, node: syntax.FieldReference) -> str:
 
 
 def condition(context: Context, node: syntax.Expression) -> str:
-    """Python that is true just if the expression is TRUE: what IF, WHILE and WHERE ask."""
+    """Generate Python that is true only if the expression is TRUE (not UNKNOWN): for IF, WHILE and WHERE."""
     with context.in_order(node):
         return _condition(context, node)
 
@@ -294,7 +299,7 @@ def _negated(context: Context, text: str, negated: bool) -> Code:
 
 
 def case(context: Context, node: syntax.Case) -> Code:
-    """CASE as an expression: only the branch that is taken is evaluated."""
+    """Generate CASE as a conditional expression: only the branch that is taken is evaluated."""
     parts: list[str] = []
     types: set[Type | None] = set()
     subject = context.temporary("subject") if node.operand is not None else ""
@@ -322,7 +327,7 @@ def cast(context: Context, node: syntax.Cast) -> Code:
     target = context.type_name(kind)
     clauses = _cast_clauses(context, node)
     if len(sources) == 1 and not clauses:
-        # Most casts: converted by one look into a table.
+        # The common case, without FORMAT and other clauses: one table lookup at run time.
         now = "" if kind in (Type.INTEGER, Type.FLOAT, Type.DECIMAL, Type.CHARACTER, Type.BOOLEAN) else ", ev.now"
         return Code(f"{context.use('convert')}({sources[0].text}, {target}{now})", kind, sources[0].nullable)
     values = "".join(f"{source.text}, " for source in sources)
@@ -344,7 +349,7 @@ def _cast_clauses(context: Context, node: syntax.Cast) -> list[str]:
 
 
 def list_of(context: Context, node: syntax.ListOf) -> Code:
-    """LIST{...}: scalars and rows; fields count by their value, or as rows if they have fields."""
+    """Generate LIST{...}: scalars and rows; a field counts as its value, or as a row if it has children."""
     items = []
     for item in node.items:
         code = context.any(item)

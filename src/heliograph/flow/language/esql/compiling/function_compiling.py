@@ -1,7 +1,9 @@
 """Calls of functions, and the statements that build trees: CREATE, ATTACH, DETACH, DELETE FIELD, MOVE, PROPAGATE, EVAL.
 
-Functions on fields and lists, and properties of the node have generators of their own here. All others take
-values and give a value, and become plain calls.
+Functions on fields and lists, and properties of the node, have generators of their own here (`_SPECIAL`, `_FIELDS`).
+All others take values and return a value: `UPPER(x)` becomes `_upper(x)`, with the module-level constant
+`_upper = FUNCTIONS['UPPER'].call`. The arguments of SUBSTRING, POSITION and the like, which ESQL writes as clauses
+(`FROM`, `FOR`), become positional arguments (`_flat`).
 """
 
 from collections.abc import Callable, Mapping
@@ -16,7 +18,7 @@ from heliograph.flow.language.esql.compiling.path_compiling import steps_of
 from heliograph.flow.language.esql.compiling.python_names import ANY_TREE, Binding, BindingKind
 from heliograph.flow.language.values.types import Type
 
-# EVAL: what the generator leaves behind for texts that come when the program runs.
+# EVAL: its text is known only at run time, so the generator stores the scope of the EVAL (`EvalSite`) in the unit.
 
 MOST_NAMES = 100_000
 """Names that all EVALs of a file can use, together: the code that is made for an EVAL has each of them."""
@@ -82,7 +84,7 @@ _FIELDS = {
     "FIELDTYPE": ("field_type", Type.INTEGER),
     "FIELDVALUE": ("field_value", None),
 }
-# What functions on values give, where that is sure whatever they are given.
+# Result types of functions whose result type does not depend on their arguments.
 _RESULTS = {
     **dict.fromkeys(("LENGTH", "POSITION"), Type.INTEGER),
     **dict.fromkeys(("CONTAINS", "STARTSWITH", "ENDSWITH"), Type.BOOLEAN),
@@ -92,7 +94,7 @@ _RESULTS = {
 
 
 def call(context: Context, node: syntax.Call) -> Code:
-    """A call of any function."""
+    """Generate a call of a built-in function or a routine."""
     if not node.built_in:
         name = node.name.upper()
         if name not in OVERRIDABLE or node.schema or name in context.environment.routines:
@@ -118,7 +120,8 @@ def _plain(context: Context, node: syntax.Call) -> Code:
 
 
 def _flat(node: syntax.Call) -> tuple[str, list[syntax.Expression | str]]:
-    """The function that is meant, and its arguments in order (Python, where the text has none), without clauses."""
+    """Return the function's name and its arguments as positional ones; an argument without ESQL syntax is given as
+    Python."""
     clauses = dict(node.clauses)
     arguments: list[syntax.Expression | str] = list(node.arguments)
     if node.name == "SUBSTRING":
@@ -278,7 +281,7 @@ def _kept(context: Context, text: str) -> str:
 
 
 def _fill(context: Context, node: syntax.Create, made: str) -> None:
-    """CREATE FIELD with names or a value: the field is there now, and gets them."""
+    """CREATE FIELD with names or a value: set them on the field, which exists now."""
     if node.identity is not None:
         step = steps_of(context, (node.identity,))[0].step
         for aspect in ("TYPE", "NAMESPACE", "NAME"):
@@ -308,7 +311,7 @@ def _new(context: Context, node: syntax.Create, target: str) -> str:
 
 
 def _identity(context: Context, node: syntax.Create | syntax.Move) -> tuple[str, str, str]:
-    """Type, namespace and name, in Python; None where nothing is said."""
+    """Return type, namespace and name in Python; `None` for each that the statement does not give."""
     if node.identity is not None:
         step = f"{steps_of(context, (node.identity,))[0].step}"
         return f"{step}.type", f"{step}.namespace", f"{step}.name"
@@ -363,7 +366,7 @@ def move(context: Context, node: syntax.Move) -> None:
 
 
 def _wanted(context: Context, node: syntax.Move, binding: Binding) -> str:
-    """What the field to move to has to look like."""
+    """Return Python of the `Step` that the field to move to must match."""
     if node.repeat_type or node.repeat_name:
         return f"{binding.python}.like_this({node.repeat_type}, {node.repeat_name})"
     if node.identity is not None:

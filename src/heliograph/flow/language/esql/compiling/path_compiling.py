@@ -1,7 +1,17 @@
-"""Field references: paths to elements, for reading and for making them on the way.
+"""Generators for field references: paths that are read, and paths whose missing fields are created.
 
-A path is compiled step by step. Steps that are constant (names, types, indexes) become one call each of
-`runtime.field_paths`; the longest part of a path that is known already (`python_names.Prefixes`) is not walked again.
+Neighbouring steps that are plain names become one call of `runtime.field_paths`; each other step is a call of its own.
+The longest prefix of the path that is known already (`python_names.Prefixes`) is taken from its local variable:
+
+    SET OutputRoot.XMLNSC.Invoice.Id = InputRoot.XMLNSC.Order.Id;
+    SET OutputRoot.XMLNSC.Invoice.Total = InputRoot.XMLNSC.Order.Line[2].Price;
+
+looks up `XMLNSC.Order` and creates `XMLNSC.Invoice` once for both statements:
+
+    Order = find(InputRoot, 'XMLNSC', 'Order') or ABSENT
+    Invoice = ensure(OutputRoot, 'XMLNSC', 'Invoice')
+
+`ABSENT` stands for a missing element: it has no children and no value, so code that reads through it needs no test.
 """
 
 from collections.abc import Iterator
@@ -27,7 +37,7 @@ from heliograph.flow.language.values.types import type_of
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """Where a path starts: Python that gives an element, always."""
+    """Where a path starts: Python that always evaluates to an element."""
 
     text: str
     root: str
@@ -46,7 +56,7 @@ class StepCode:
 
     key: StepKey
     name: str | None
-    """Python of the name, if name and index are all there is to it: such steps are looked up fastest."""
+    """Python of the name, if the step has nothing but a name and an index: such steps have the fastest lookup."""
     step: str
     """Python of a `Step`."""
     index: str | None
@@ -55,9 +65,9 @@ class StepCode:
     every: bool = False
     uses: frozenset[Binding] = frozenset()
     anonymous: bool = False
-    """Whether it says no name."""
+    """Whether the step has no name."""
     stable: bool = True
-    """Whether it means the same field again, as long as nothing it uses changes."""
+    """Whether it finds the same field again as long as the variables in `uses` do not change."""
 
     @property
     def simple(self) -> bool:
@@ -99,7 +109,7 @@ def _step(context: Context, node: syntax.PathStep) -> StepCode:
 
 
 def _stable(text: str | None, uses: set[Binding]) -> bool:
-    """Whether an expression gives the same again: a constant, or the value of a variable."""
+    """Whether an expression has the same value when it is evaluated again: a constant or a variable."""
     return (
         text is None
         or text == "None"
@@ -160,7 +170,7 @@ def _index(context: Context, node: syntax.PathStep, uses: set[Binding]) -> tuple
 
 
 def _using(context: Context, node: syntax.Expression, uses: set[Binding]) -> Code:
-    """An expression inside a path, and the variable that it is, if it is one."""
+    """Generate an expression inside a path; note in `uses` the variable that it reads, if it is one."""
     if isinstance(node, syntax.FieldReference) and not node.steps:
         binding = context.scope.find(node.correlation)
         if binding is not None:
@@ -259,7 +269,7 @@ def _declared(context: Context, node: syntax.FieldReference, binding: Binding) -
 
 
 def chain(context: Context, text: str, path: tuple[StepCode, ...], there: bool) -> str:
-    """Python that walks a path from an element; `there` says that it cannot be None."""
+    """Return Python that walks a path from an element; `there` means that the element cannot be None."""
     for steps in _together(path):
         if steps[0].simple:
             names = ", ".join(str(step.name) for step in steps)
@@ -272,7 +282,7 @@ def chain(context: Context, text: str, path: tuple[StepCode, ...], there: bool) 
 
 
 def _together(path: tuple[StepCode, ...]) -> Iterator[tuple[StepCode, ...]]:
-    """The steps of a path that one call can take: names next to each other; every other step is alone."""
+    """Group the steps of a path by calls: neighbouring plain names share one; each other step has its own."""
     at = 0
     while at < len(path):
         end = at
@@ -295,7 +305,7 @@ def _look(context: Context, text: str, step: StepCode, there: bool) -> str:
 
 
 def prefix(context: Context, start: Base, path: tuple[StepCode, ...]) -> tuple[str, bool]:
-    """Python of the element at the end of a path, and whether it can be relied on to be there (if only as ABSENT)."""
+    """Return Python of the element at the end of a path, and whether it cannot be None (it may be ABSENT)."""
     if not path:
         return start.text, True
     known = context.prefixes.known.get(start.route(path))
@@ -316,7 +326,7 @@ def prefix(context: Context, start: Base, path: tuple[StepCode, ...]) -> tuple[s
 
 
 def _walked(context: Context, start: Base, path: tuple[StepCode, ...], walk: str, *, ensured: bool) -> str:
-    """The local variable that has the end of a path from here on."""
+    """Write the lookup of a path, and return the local variable that holds its element from here on."""
     route = start.route(path)
     expected = context.prefixes.known.get(route)
     if ensured:
@@ -340,7 +350,7 @@ def _named(context: Context, start: Base, path: tuple[StepCode, ...], *, ensured
 
 
 def _constant(path: tuple[StepCode, ...]) -> tuple[StepCode, ...]:
-    """The steps at the beginning of a path that mean the same field whatever variables hold, if others follow."""
+    """Return the steps before the first one that depends on a variable; none if no step does."""
     at = next((at for at, step in enumerate(path) if step.uses or not step.stable), 0)
     return path[:at]
 
@@ -372,7 +382,7 @@ def element(context: Context, node: syntax.FieldReference) -> Code:
 
 
 def content(context: Context, node: syntax.FieldReference) -> Code:
-    """What a copy of a field has to take (`Element.content`); None if there is no such field."""
+    """Return Python of the field's content (`Element.content`), for a copy; it is None if there is no such field."""
     start = base(context, node)
     path = steps_of(context, node.steps)
     if not path or not path[-1].simple:
@@ -382,13 +392,13 @@ def content(context: Context, node: syntax.FieldReference) -> Code:
 
 
 def above(context: Context, node: syntax.FieldReference) -> str:
-    """Python of the element that has the field, or of one that has none."""
+    """Return Python of the field's parent, or of ABSENT."""
     text, there = prefix(context, base(context, node), steps_of(context, node.steps)[:-1])
     return text if there else f"({text} or {context.use('ABSENT')})"
 
 
 def _of(context: Context, text: str, there: bool, call: str) -> str:
-    """Python of a method of an element, which may not be there."""
+    """Return Python that calls a method of an element that may be None."""
     if there:
         return f"{text}.{call}"
     scratch = context.scratch()
@@ -469,11 +479,11 @@ def _undeclared(context: Context, node: syntax.FieldReference) -> Code:
     raise context.problem(node, f"{node.correlation} is neither declared nor a tree of this node")
 
 
-# Making
+# Creating missing fields
 
 
 def ensured(context: Context, start: Base, path: tuple[StepCode, ...]) -> str:
-    """Python of the element at the end of a path, whose missing fields are made by the lines written here."""
+    """Write lines that create what is missing on a path; return Python of the element at its end."""
     if not path:
         return start.text
     known = context.prefixes.known.get(start.route(path))
@@ -486,19 +496,19 @@ def ensured(context: Context, start: Base, path: tuple[StepCode, ...]) -> str:
 
 
 def is_made(context: Context, start: Base, path: tuple[StepCode, ...]) -> bool:
-    """Whether the element at the end of a path is there, and at hand."""
+    """Whether a local variable holds the element at the end of a path, and the element exists."""
     known = context.prefixes.known.get(start.route(path))
     return known is not None and known.ensured and not known.later
 
 
 def made(context: Context, start: Base, path: tuple[StepCode, ...]) -> str:
-    """A local variable for the element at the end of a path, which the line that is written next makes."""
+    """Return a local variable for the element at the end of a path; the next line written must assign it."""
     context.prefixes.made(start.route(path))
     return _named(context, start, path, ensured=True)
 
 
 def make(context: Context, text: str, path: tuple[StepCode, ...]) -> str:
-    """Python that walks a path and makes what is missing."""
+    """Return Python that walks a path and creates what is missing."""
     for steps in _together(path):
         if steps[0].simple:
             names = ", ".join(str(step.name) for step in steps)

@@ -1,7 +1,12 @@
-"""Whole programs, texts of EVAL, and single expressions: the entry to the compiler. The package says how it works.
+"""Compiles whole programs, texts of EVAL, and filter expressions: the entry points of the compiler.
 
-`ProgramWriter` writes the functions of a program. `_load` adds imports and constants, compiles the text and runs it,
-and keeps where its lines came from.
+`ProgramWriter` writes the functions of a program. `_load` adds imports and constants, compiles and executes the text,
+and keeps the map from Python lines to ESQL statements. The layout of the text is:
+
+    from heliograph.flow...runtime.field_paths import ABSENT, find      # only what the program uses
+    _DECIMAL = Type.DECIMAL                                             # constants
+    def _Invoice_Main(ev, own): ...                                     # a function for each routine
+    def _run_Invoice(ev): ...                                           # sets up variables, calls Main
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -54,14 +59,14 @@ from heliograph.flow.language.esql.runtime.evaluation import Evaluation
 
 
 class ProgramWriter:
-    """Writes all functions of a program, and of others whose schemas it uses."""
+    """Writes the functions of a program and of the other programs whose schemas it uses."""
 
     def __init__(self, unit: Unit, programs: Sequence[syntax.Program], generators: Mapping[type, Any]) -> None:
         self._unit = unit
         self._generators = generators
         self._programs = programs
         self._variables = Names()
-        """Attributes of what holds the variables of modules and schemas."""
+        """Attribute names for the variables of modules and schemas (`runtime.assigning.Variables`)."""
         self._scopes: dict[str, Scope] = {}
         """The variables of each schema."""
         self._known: dict[str, dict[str, KnownRoutine]] = {}
@@ -95,7 +100,7 @@ class ProgramWriter:
         }
 
     def _environment(self, program: syntax.Program) -> Environment:
-        """What is known outside of modules."""
+        """Return what routines outside of modules can refer to."""
         schema = ".".join(program.schema)
         routines: dict[str, KnownRoutine] = {}
         for name in [*(".".join(path) for path in reversed(program.path)), schema]:
@@ -138,7 +143,7 @@ class ProgramWriter:
     def _declarations(
         self, environment: Environment, scope: Scope, declarations: Sequence[syntax.Declaration], label: str
     ) -> str:
-        """The function that gives variables of a module or a schema their first values."""
+        """Write the function that initialises the variables of a module or a schema; return its name."""
         if not declarations:
             return ""
         name = self._unit.names.new(f"start_{label.replace('.', '_') or 'variables'}")
@@ -174,7 +179,7 @@ class ProgramWriter:
         scope.declare(binding)
 
     def _first(self, context: Context, node: syntax.Declaration, binding: Binding) -> str:
-        """Python of the first value of a variable."""
+        """Return Python of the initial value of a variable."""
         if binding.kind is BindingKind.ROW:
             return first_row(context, node, binding.name)
         if binding.kind is BindingKind.REFERENCE:
@@ -216,7 +221,7 @@ class ProgramWriter:
         return Context(self._unit, environment, Frame(local_names()), scope, self._generators)
 
     def _finish(self, context: Context, at: int, head: str) -> None:
-        """Put the head of the function, and the trees it uses, before its lines."""
+        """Insert the `def` line, and the assignments of the trees it uses, before the body of the function."""
         lines = [head, *(f"    {name} = ev.{tree}" for name, tree in context.frame.roots.items())]
         if len(self._unit.body) == at or all(line.lstrip().startswith("#") for line in self._unit.body[at:]):
             self._unit.body.append("    pass")
@@ -292,7 +297,7 @@ def compile_program(program: syntax.Program, others: Sequence[syntax.Program] = 
 
 
 def compile_sources(sources: Sequence[tuple[str, str, str]]) -> CompiledProgram:
-    """Compile ESQL texts (each with its file's name, and the kind of module that bare statements are)."""
+    """Compile ESQL texts, each with its file name and the kind of module that statements without a module belong to."""
     first, *others = (parse_program(text, file, kind) for text, file, kind in sources)
     return compile_program(first, others)
 
@@ -302,7 +307,7 @@ def _kind(program: syntax.Program) -> str:
 
 
 def _load(unit: Unit, around: Mapping[str, Any] | None = None) -> tuple[str, Places, dict[str, Any]]:
-    """Compile the Python of a unit: its text, where its lines come from, and what it defines.
+    """Compile and execute the Python of a unit; return its text, the places of its lines, and what it defines.
 
     It can use what is defined `around` it.
     """
@@ -326,7 +331,7 @@ def _load(unit: Unit, around: Mapping[str, Any] | None = None) -> tuple[str, Pla
 
 
 def _too_deep(unit: Unit, places: Sequence[Place], line: int | None) -> CompilationError:
-    """What Python cannot take of what this module makes: the depth of things inside each other."""
+    """Return the error for code that is nested too deeply for Python's compiler."""
     before = [place for place in places if line is not None and place.python_line <= line]
     where = f"{before[-1].file}:{before[-1].line}" if before else unit.file
     return CompilationError(
@@ -338,7 +343,7 @@ def _too_deep(unit: Unit, places: Sequence[Place], line: int | None) -> Compilat
 
 
 def _compile_text(eval_site: EvalSite, around: Mapping[str, Any], text: str) -> Callable[..., Any]:
-    """The function for a text of EVAL: of the evaluation, the module's variables, and the local ones."""
+    """Compile a text of EVAL to a function of the evaluation, the module's variables, and the local variables."""
     unit = Unit("EVAL", around)
     environment = eval_site.environment
     own = replace(environment, label="EVAL", file="EVAL", lines=text.split("\n"))
@@ -391,7 +396,7 @@ class FilterExpression:
         self._function: Callable[[Evaluation], Any] = namespace["expression"]
 
     def evaluate(self, evaluation: Evaluation) -> Any:
-        """Whatever the expression gives: a value, an element, or a list."""
+        """Return the result of the expression: a value, an element, or a list."""
         return self._function(evaluation)
 
     def __call__(self, evaluation: Evaluation) -> bool | None:

@@ -1,8 +1,8 @@
-"""Names and paths: what the generator knows of variables of the program, and of elements that it has at hand.
+"""Names and paths: what the generator knows about variables of the program, and about elements in local variables.
 
 - `MODULE_OF`: what generated code may import.
-- `Names`: names in Python that are free. `Scope` and `Binding`: what a name of the program means.
-- `Prefixes`: paths that have been walked, and the local variable that holds the element at their end.
+- `Names`: allocates Python names. `Scope` and `Binding`: what a name of the program stands for.
+- `Prefixes`: known paths, each with the local variable that holds the element at its end.
 """
 
 import builtins
@@ -74,10 +74,10 @@ _RESERVED = frozenset(keyword.kwlist) | frozenset(dir(builtins)) | frozenset(MOD
 
 
 class Names:
-    """The names of one Python function (and those inside it), or of the text around all functions: each given once.
+    """Allocates names for one Python function and its nested functions, or for the module around them; each name once.
 
-    Names around the functions begin with an underscore, and local ones never do: a local variable cannot hide what a
-    function needs from outside, even if that is named later.
+    Module-level names begin with an underscore and local names never do. So a local variable cannot hide a
+    module-level name, even one that is allocated later.
     """
 
     def __init__(self, reserved: Iterable[str] = (), *, local: bool = True) -> None:
@@ -89,7 +89,7 @@ class Names:
         self._start = "" if local else "_"
 
     def new(self, like: str) -> str:
-        """A name that is not taken yet, and that resembles this word."""
+        """Allocate a free name that resembles this word."""
         word = re.sub(r"\W", "_", like, flags=re.ASCII).lstrip("_") or "x"
         if word[0].isdigit():
             word = f"x{word}"
@@ -105,11 +105,11 @@ class Names:
         return name
 
     def count(self) -> int:
-        """How many names were given, to come back to."""
+        """How many names are allocated, for `take_back`."""
         return len(self._given)
 
     def take_back(self, count: int) -> None:
-        """Take back all names but the first ones."""
+        """Free all names but the first `count`."""
         while len(self._given) > count:
             name, word, before = self._given.pop()
             self._taken.remove(name)
@@ -152,7 +152,7 @@ class Binding:
 
 @dataclass(slots=True)
 class Scope:
-    """Declarations of one block; what is not here is looked for outside."""
+    """The declarations of one block; other names are looked up in the enclosing scopes."""
 
     outer: "Scope | None" = None
     bindings: dict[str, Binding] = field(default_factory=dict)
@@ -182,18 +182,19 @@ class Scope:
         return list(found.values())
 
 
-# Paths that have been walked already.
+# Known paths.
 #
-# Why: statements next to each other tend to use fields next to each other, and each step of a path is a look-up. The
-# element that a path led to stays in a local variable until a statement may have changed where the path leads.
+# Why: neighbouring statements tend to use neighbouring fields, and each step of a path costs a lookup. So the element
+# at the end of a path stays in a local variable until a statement may change what the path finds. The rules are in
+# `_survives`.
 
 
 @dataclass(frozen=True, slots=True)
 class StepKey:
-    """A step of a path, as far as it matters whether two are the same."""
+    """The identity of a step, to compare the steps of two paths."""
 
     text: str
-    """Everything about it."""
+    """All of the step: name, namespace, type and index, as Python."""
     name: str | None
     """Its name, if that is known."""
 
@@ -204,7 +205,7 @@ class Route:
 
     root: str
     tree: str
-    """Two paths in different trees have nothing to do with each other; the tree of a reference may be any."""
+    """Paths in different trees cannot overlap. The tree of a reference variable is `ANY_TREE`."""
     steps: tuple[StepKey, ...]
     uses: frozenset[Binding] = frozenset()
     """Variables that it depends on."""
@@ -212,22 +213,22 @@ class Route:
 
 ANY_TREE = "*"
 NEW_TREE = "new"
-"""The tree of a row that is being made: no other path leads into it."""
+"""The tree of a row under construction: no other path leads into it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A path that was walked."""
+    """The local variable of a known path."""
 
     python: str
     ensured: bool
-    """Whether the element is there for certain; else the variable may hold ABSENT."""
+    """Whether the element surely exists; otherwise the variable may hold ABSENT."""
     later: bool = field(default=False, compare=False)
-    """Whether it may not have been walked yet, as a loop does so in its first round: the variable then holds None."""
+    """Whether the lookup happens in the first round of a loop: until then the variable holds None."""
 
 
 _MOST = 100
-"""How many paths are known at once: each statement may change where each of them leads."""
+"""The limit of known paths: each statement is checked against all of them."""
 
 
 @dataclass(slots=True)
@@ -237,13 +238,13 @@ class Prefixes:
     known: dict[Route, Known] = field(default_factory=dict)
 
     def learn(self, route: Route, known: Known) -> None:
-        """A path was walked. If there are too many, the one that has been known longest is forgotten."""
+        """Add a known path. Beyond the limit, the oldest is removed."""
         self.known[route] = known
         if len(self.known) > _MOST:
             del self.known[next(iter(self.known))]
 
     def copy(self) -> "Prefixes":
-        """The same knowledge, for a branch."""
+        """Return a copy, for a branch."""
         return Prefixes(dict(self.known))
 
     def clear(self) -> None:
@@ -251,7 +252,7 @@ class Prefixes:
         self.known.clear()
 
     def keep_common(self, branches: "list[Prefixes]") -> None:
-        """After branches: keep what all of them still know."""
+        """After branches: keep the paths that are valid at the end of all of them."""
         self.known = {
             route: known
             for route, known in self.known.items()
@@ -259,8 +260,8 @@ class Prefixes:
         }
 
     def lasting(self, before: "Prefixes") -> dict[Route, bool]:
-        """Paths that were walked in a round of a loop, and may be kept for the next, as they mean the same in all; and
-        whether their ends are there for certain."""
+        """Return the paths learned in a round of a loop that stay valid in later rounds, because they use no variables;
+        with whether their elements surely exist."""
         return {
             route: known.ensured
             for route, known in self.known.items()
@@ -268,17 +269,18 @@ class Prefixes:
         }
 
     def assigned(self, binding: Binding) -> None:
-        """A variable has changed."""
+        """A variable was assigned: remove the paths that use it."""
         self._forget([route for route in self.known if binding in route.uses])
 
     def made(self, target: Route) -> None:
-        """Fields on this path were made where there were none, behind all others: what was there is there still."""
+        """Missing fields on this path were created, behind existing ones: remove overlapping paths that may hold
+        ABSENT."""
         self._forget(
             [route for route, known in self.known.items() if not known.ensured and not _survives(route, known, target)]
         )
 
     def written(self, target: Route) -> None:
-        """The field at the end of this path was set, removed or replaced; fields on the way may have been made."""
+        """The field at the end of this path was set, removed or replaced: remove the paths that overlap it."""
         self._forget([route for route, known in self.known.items() if not _survives(route, known, target)])
 
     def _forget(self, routes: list[Route]) -> None:

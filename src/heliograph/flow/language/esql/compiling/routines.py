@@ -1,7 +1,29 @@
-"""Calls of routines, and what happens when a statement fails: DECLARE HANDLER, RESIGNAL, THROW and LOG.
+"""Generators for calls of routines, and for error handling: DECLARE HANDLER, RESIGNAL, THROW and LOG.
 
-A routine becomes a Python function. OUT and INOUT parameters come back with its result, as Python passes no references.
-A CONTINUE handler guards each statement behind it in its block; an EXIT handler guards the rest of the block.
+A routine becomes a Python function. Python has no output parameters, so a routine that has some returns a tuple: its
+result, then the values of its OUT and INOUT parameters. `SET y = P(x, x)` with an INOUT second parameter becomes
+
+    P = _Invoice_P(ev, own, x, x)
+    x = P[1]
+    y = P[0]
+
+An EXIT handler becomes an `except` around the rest of its block. With a CONTINUE handler the block goes on behind the
+statement that failed, so each following statement has an `except` of its own, which calls a nested function:
+
+    def resume(error):
+        nonlocal n
+        state = caught(ev, error)
+        if state_like(state, '22%'):
+            n = 0
+        else:
+            raise error
+        return None
+    try:
+        n = convert(Body.value_of('A'), _INTEGER)
+    except FAILURES as error_2:
+        outcome = resume(error_2)
+        if outcome is not None:     # the handler executed RETURN: the routine returns its value
+            return outcome[0]
 """
 
 from collections.abc import Iterator
@@ -18,9 +40,9 @@ from heliograph.flow.language.values.types import Type
 
 @contextmanager
 def guarded(context: Context, handlers: list[syntax.HandlerDeclaration]) -> Iterator[None]:
-    """Statements under the handlers of their block.
+    """Generate statements under the handlers of their block.
 
-    An EXIT handler is what stands behind `except` of the whole block. A CONTINUE handler is a function that every
+    An EXIT handler is the `except` part of the whole block. A CONTINUE handler is a nested function that every
     statement in the block calls when it fails.
     """
     if not handlers:
@@ -68,7 +90,8 @@ def _resume_function(context: Context, handlers: list[syntax.HandlerDeclaration]
 def _choose(
     context: Context, handlers: list[syntax.HandlerDeclaration], error: str, *, exits: bool, otherwise: str
 ) -> None:
-    """Run the first handler that takes the exception's state, if it is of this kind; do what is said `otherwise`."""
+    """Generate the choice of a handler: the first whose states match runs if it is of this kind (EXIT or CONTINUE);
+    in all other cases the statement `otherwise` runs."""
     state = context.temporary("state")
     context.emit(f"{state} = {context.use('caught')}(ev, {error})")
     for at, handler in enumerate(handlers):
@@ -103,7 +126,7 @@ def _test(context: Context, handler: syntax.HandlerDeclaration, state: str) -> s
 
 @contextmanager
 def resumed(context: Context) -> Iterator[None]:
-    """A statement behind which the program goes on, if a CONTINUE handler wants its exception."""
+    """Generate a statement after which the program goes on if a CONTINUE handler handles its exception."""
     for _ in context.resumes:
         context.emit("try:")
         context.indent()
@@ -153,10 +176,8 @@ def _clauses(context: Context, node: syntax.Throw | syntax.Log) -> list[str]:
     return texts
 
 
-# Routines: calling them, and what they become in Python.
-#
-# A routine is a function of the evaluation, the variables of its module, and its parameters. One with OUT or INOUT
-# parameters gives a tuple: what it returns, and then those parameters.
+# Calls of routines. The parameters of a generated function are the evaluation, the variables of its module, and the
+# parameters of the routine.
 
 
 def call(context: Context, node: syntax.Call) -> Code:
@@ -194,7 +215,7 @@ def call(context: Context, node: syntax.Call) -> Code:
 
 
 def find(context: Context, node: syntax.Call) -> KnownRoutine:
-    """The routine that a call means."""
+    """Find the routine that a call refers to."""
     name = ".".join([*node.schema, node.name]).upper()
     known = context.environment.routines.get(name)
     if known is None:

@@ -1,4 +1,21 @@
-"""SELECT over trees, and quantified predicates: loops."""
+"""Generators for SELECT over trees, and for quantified predicates. Both become loops.
+
+    SET OutputRoot.XMLNSC.Invoice.L[] =
+      (SELECT I.Qty, I.Price AS P FROM InputRoot.XMLNSC.Order.Item[] AS I WHERE I.Qty > 1);
+
+becomes
+
+    rows = []
+    for I in Order.all('Item'):
+        if greater(I.value_of('Qty'), 1):
+            row = Element()
+            copy_field(row, 'Qty', I.content('Qty'))
+            copy_field(row, 'P', I.content('Price'))
+            rows.append(row)
+    set_rows(Invoice, _STEP_L, rows)
+
+Where the SELECT may be evaluated never or more than once (in a branch of CASE, say), the loop is in a nested
+function."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -16,7 +33,7 @@ _AGGREGATES = {"SUM": "total", "MAX": "greatest", "MIN": "smallest", "COUNT": "c
 
 
 def select(context: Context, node: syntax.Select) -> Code:
-    """SELECT: a loop before the expression, or in a function of its own where it may not be evaluated."""
+    """Generate SELECT: a loop before the statement, or a nested function where hoisting is not allowed."""
     if not context.hoisting:
         name = context.temporary("select")
         with context.function(name):
@@ -41,7 +58,7 @@ def _loops(context: Context, node: syntax.Select) -> Code:
 
 @contextmanager
 def _inside(context: Context, node: syntax.Select) -> Iterator[None]:
-    """The inside of the loops over everything in FROM, for rows that WHERE lets through."""
+    """Open the loops over all sources in FROM and the test of WHERE; the caller writes their body."""
     if _calls_routines(node):
         context.prefixes.clear()
     before = context.prefixes
@@ -151,7 +168,8 @@ def _row(context: Context, node: syntax.Select) -> str:
 
 
 def _whole(context: Context, items: tuple[syntax.SelectItem, ...]) -> str:
-    """Python of the field that `SELECT I FROM list[] AS I` means: the row is that field, and not one with it inside."""
+    """Return Python of the field in `SELECT I FROM list[] AS I`: the row is that field itself, not a row that contains
+    it."""
     value = items[0].value
     alone = len(items) == 1 and not items[0].target and not items[0].insert
     if (
@@ -165,7 +183,7 @@ def _whole(context: Context, items: tuple[syntax.SelectItem, ...]) -> str:
 
 
 def _neighbours(items: list[syntax.SelectItem]) -> list[syntax.SelectItem]:
-    """The items at the beginning that go to fields of one parent and have nothing but a name."""
+    """Return the leading items whose targets are plain names below one parent: they are set by one call."""
     run: list[syntax.SelectItem] = []
     for item in items:
         if item.insert or not item.target or isinstance(item.value, syntax.Select | syntax.Passthru | syntax.ListOf):
@@ -212,7 +230,7 @@ def _field(context: Context, row: str, start: Base, item: syntax.SelectItem) -> 
 
 
 def _own_name(context: Context, item: syntax.SelectItem) -> tuple[syntax.PathStep, ...] | None:
-    """A field without AS keeps its own name; None if that is known only when it is found."""
+    """Return the name of an item without AS: that of the source field, or None if it is known only at run time."""
     value = item.value
     if not isinstance(value, syntax.FieldReference) or not path_compiling.is_path(context, value):
         raise context.problem(item, "this value has no name: add AS name")

@@ -1,4 +1,13 @@
-"""Databases: statements on tables, SELECT from tables, PASSTHRU, stored routines, and the SQL that they become."""
+"""Generators for database statements: tables, SELECT from tables, PASSTHRU, stored routines; and the SQL they use.
+
+SQL is written at compile time. Each subexpression that does not mention a table becomes a parameter (`?`), so values
+are never part of the SQL text. The conjuncts of WHERE that SQL can express go into the query; the others are tested in
+Python, row by row. For example
+
+    SELECT P.Price FROM Database.Product AS P WHERE P.Id = InputBody.Id AND SUBSTRING(P.Code FROM 1 FOR 2) = 'AB'
+
+queries `SELECT ... FROM Product AS P WHERE (P.Id = ?)`, and an `if` in the loop over its rows tests the
+rest, because `_FUNCTIONS` does not have SUBSTRING."""
 
 import re
 from collections.abc import Mapping
@@ -11,12 +20,12 @@ from heliograph.flow.language.esql.compiling.context import LISTS, Code, Context
 from heliograph.flow.language.esql.compiling.python_names import ANY_TREE, Binding, BindingKind
 from heliograph.flow.language.esql.runtime.database_statements import NEXT_TABLE
 
-# Expressions of ESQL as SQL, with parameters for everything that is not the database's.
+# ESQL expressions as SQL.
 
 _FUNCTIONS = {"UPPER": "UPPER", "UCASE": "UPPER", "LOWER": "LOWER", "LCASE": "LOWER", "LENGTH": "LENGTH", "ABS": "ABS"}
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
-# Words that are no names in SQL of one kind or another, unless they stand in quotes.
+# Words that are reserved in the SQL of PostgreSQL or SQLite: as names they must be quoted.
 _WORDS = """
     ADD ALL ALTER ANALYSE ANALYZE AND ANY ARRAY AS ASC ASYMMETRIC AUTOINCREMENT BETWEEN BOTH CASE CAST CHECK COLLATE
     COLUMN COMMIT CONSTRAINT CREATE CROSS CURRENT_DATE CURRENT_ROLE CURRENT_TIME CURRENT_TIMESTAMP CURRENT_USER DEFAULT
@@ -30,19 +39,19 @@ _RESERVED = frozenset(_WORDS.split())
 
 
 class Untranslatable(Exception):
-    """Something that SQL cannot say: it is done in Python then."""
+    """An expression that SQL cannot express: it is evaluated in Python instead."""
 
 
 @dataclass(slots=True)
 class Sql:
-    """A piece of SQL that grows."""
+    """SQL under construction, with its parameters."""
 
     tables: Mapping[str, str]
     """Correlation names of tables in upper case, with what they are called in SQL."""
     hidden: frozenset[str] = frozenset()
     """Correlation names in upper case whose fields are not known when the SQL is run."""
     parameters: list[str] = field(default_factory=list)
-    """Python of the parameters, in the order of their marks: parts of the SQL are made from left to right."""
+    """Python of the parameters in the order of their marks: parts of the SQL must be written from left to right."""
 
     def expression(self, context: Context, node: syntax.Expression) -> str:
         """An expression in SQL; raises `Untranslatable`."""
@@ -92,7 +101,7 @@ def _not(node: syntax.Is | syntax.Between | syntax.In | syntax.Like) -> str:
 
 
 def identifier(name: str) -> str:
-    """A name in SQL: as it is if it can be, so that the database's rules of case hold; else in quotes."""
+    """Return a name in SQL: unquoted if possible, so that the database's case rules apply; otherwise quoted."""
     return name if _PLAIN.fullmatch(name) and name.upper() not in _RESERVED else '"' + name.replace('"', '""') + '"'
 
 
@@ -117,7 +126,7 @@ def references(node: object, name: str) -> "list[syntax.FieldReference]":
 
 
 def conjuncts(node: syntax.Expression | None) -> list[syntax.Expression]:
-    """What AND holds together."""
+    """Return the operands of a chain of AND."""
     if node is None:
         return []
     if isinstance(node, syntax.Binary) and node.operator == "AND":
@@ -126,17 +135,14 @@ def conjuncts(node: syntax.Expression | None) -> list[syntax.Expression]:
 
 
 def conjunction(nodes: list[syntax.Expression]) -> syntax.Expression | None:
-    """AND between all of them."""
+    """Join expressions with AND."""
     result: syntax.Expression | None = None
     for node in nodes:
         result = node if result is None else syntax.Binary("AND", result, node, at=node.at)
     return result
 
 
-# Databases: statements on tables, SELECT from tables, PASSTHRU, stored routines.
-#
-# SQL is made when the program is compiled: values are always parameters, names are checked or quoted. What of a WHERE
-# clause the database can decide, it decides; the rest is decided here, row by row.
+# Statements.
 
 # ruff: noqa: S608 - values are parameters, and computed names are quoted when the statement runs
 
@@ -150,7 +156,7 @@ def is_table(node: syntax.FieldReference) -> bool:
 
 
 class _Table:
-    """A table in a statement: the source it is in, and its name, as Python that gives SQL."""
+    """A table in a statement: its data source and its name in SQL."""
 
     def __init__(self, context: Context, node: syntax.FieldReference, name: str | None) -> None:
         if not is_table(node) or not 1 <= len(node.steps) <= 3:
@@ -165,7 +171,8 @@ class _Table:
         self.alias = identifier(self.name) if self.name else "t"
 
 
-# Computed names travel through the SQL between marks, and are put in when the statement runs.
+# A computed name (`Database.{name}`) is an expression between two marks in the SQL; `_sql` turns it into Python that
+# quotes the name at run time.
 _MARK = "\0"
 
 
@@ -184,7 +191,7 @@ def _source_name(context: Context, step: syntax.PathStep) -> str:
 
 
 def _sql(text: str) -> str:
-    """Python that gives the SQL."""
+    """Return a Python expression for the SQL text."""
     pieces = text.split(_MARK)
     return " + ".join(repr(piece) if at % 2 == 0 else piece for at, piece in enumerate(pieces) if piece)
 
@@ -194,7 +201,7 @@ def _tuple(items: list[str]) -> str:
 
 
 def open_tables(context: Context, node: syntax.Select, stack: ExitStack) -> syntax.Expression | None:
-    """The loop over the rows of the tables in FROM; gives the part of WHERE that is left to do."""
+    """Open the loop over the rows of the tables in FROM; return the part of WHERE that Python must test."""
     found = [item for item in node.sources if is_table(item.source)]
     if not found:
         return node.where
@@ -224,7 +231,7 @@ def open_tables(context: Context, node: syntax.Select, stack: ExitStack) -> synt
 
 
 def _selected(tables: "list[_Table]", groups: list[list[str] | None]) -> list[str]:
-    """The columns of all tables; where the database says which there are, with a mark between two tables."""
+    """Return the columns to select. With `*`, a marker column between two tables tells where the next one begins."""
     columns: list[str] = []
     for at, (table, names) in enumerate(zip(tables, groups, strict=True)):
         if at and None in groups:
@@ -252,7 +259,7 @@ def _pushed(context: Context, sql: Sql, where: syntax.Expression | None) -> tupl
 
 
 def _columns(node: syntax.Select, table: _Table) -> list[str] | None:
-    """The columns of a table that a SELECT uses; None for all."""
+    """Return the columns of a table that a SELECT uses; None means all."""
     if not node.items and node.kind == "ROWS":
         return None
     names: dict[str, None] = {}
@@ -350,7 +357,7 @@ def call_routine(
     place: syntax.FieldReference | None = None,
     schema: syntax.Expression | None = None,
 ) -> Code:
-    """A call of a stored routine; its result sets go into the arguments behind its parameters."""
+    """Generate a call of a stored routine; its result sets are assigned to the arguments behind its parameters."""
     if not context.hoisting:
         raise context.problem(node, f"{node.name} is in a database, and cannot be called where it may not be evaluated")
     count = len(routine.parameters)

@@ -1,4 +1,4 @@
-"""Statements that say what is done in which order: blocks, branches, loops, RETURN; and DECLARE."""
+"""Generators for control flow (blocks, branches, loops, RETURN) and for DECLARE."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -26,7 +26,7 @@ further inside keep no paths."""
 
 
 def body(context: Context, statements: syntax.Body) -> None:
-    """Statements one after the other; handlers declared among them guard the rest."""
+    """Generate a list of statements; a handler declared among them applies to those that follow."""
     guards = [statement for statement in statements if isinstance(statement, syntax.HandlerDeclaration)]
     if not guards:
         _run(context, statements)
@@ -48,7 +48,7 @@ def _run(context: Context, statements: Sequence[syntax.Statement]) -> None:
 
 
 def one(context: Context, node: syntax.Statement) -> None:
-    """A statement, with what says where it stands, and what resumes behind it after an exception."""
+    """Generate one statement: its source line as a comment, its code, and the `except` of CONTINUE handlers."""
     if not isinstance(node, syntax.Block):
         context.place(node)
     if not context.resumes or isinstance(node, syntax.Block):
@@ -61,7 +61,7 @@ def one(context: Context, node: syntax.Statement) -> None:
 
 
 def _resumed_declaration(context: Context, node: syntax.Declaration) -> None:
-    """DECLARE under a CONTINUE handler: if the first value fails, the variable has none."""
+    """DECLARE under a CONTINUE handler: if the initial value fails, the variable is NULL."""
     at, indent = len(context.unit.body), context.margin()
     names = [name.upper() for name in node.names if name.upper() not in context.scope.bindings]
     with routines.resumed(context):
@@ -106,12 +106,12 @@ def declaration(context: Context, node: syntax.Declaration) -> None:
 
 
 def initial_value(context: Context, node: syntax.Declaration) -> Code:
-    """What a scalar variable begins with."""
+    """Return Python of the initial value of a scalar variable."""
     return NULL if node.initial is None else single_value(context, node.initial)
 
 
 def note_constant(binding: Binding, node: syntax.Declaration) -> None:
-    """Keep what is known of a variable that never changes."""
+    """Record the literal value of a constant, so that paths that use it are constant, too."""
     binding.constant = node.constant or node.external or node.type.name in ("NAME", "NAMESPACE")
     binding.is_name = node.type.name == "NAME"
     if binding.constant and not node.external:
@@ -120,7 +120,7 @@ def note_constant(binding: Binding, node: syntax.Declaration) -> None:
 
 
 def _declare(context: Context, name: str, binding: Binding) -> Binding:
-    """A new variable; a second one of its name in the same block is the same in Python."""
+    """Declare a variable; a second declaration of its name in the same block reuses the Python name."""
     before = context.scope.bindings.get(name.upper())
     binding.python = before.python if before is not None else context.temporary(name)
     binding.local_to = context.frame
@@ -136,7 +136,7 @@ def _declare_tree(context: Context, node: syntax.Declaration, name: str, kind: B
 
 
 def first_reference(context: Context, node: syntax.Declaration, name: str) -> str:
-    """Python of what a declared reference begins as."""
+    """Return Python of the initial value of a reference variable."""
     if not isinstance(node.initial, syntax.FieldReference):
         raise context.problem(node, f"{name} is a reference, which has to point to something: REFERENCE TO field")
     found = path_compiling.element(context, node.initial)
@@ -145,7 +145,7 @@ def first_reference(context: Context, node: syntax.Declaration, name: str) -> st
 
 
 def first_row(context: Context, node: syntax.Declaration, name: str) -> str:
-    """Python of what a declared row begins as."""
+    """Return Python of the initial value of a row variable."""
     empty = f"{context.use('Element')}({name!r})"
     if node.initial is None:
         return empty
@@ -161,7 +161,8 @@ def first_row(context: Context, node: syntax.Declaration, name: str) -> str:
 
 
 def if_statement(context: Context, node: syntax.If) -> None:
-    """IF: all conditions are written first, as some need lines of their own before them."""
+    """Generate IF. All conditions are generated before the branches, and nothing is hoisted from any but the first,
+    because the others become `elif`."""
     tests = [condition(context, node.branches[0].condition)]
     with context.conditionally():
         tests += [condition(context, branch.condition) for branch in node.branches[1:]]
@@ -188,7 +189,8 @@ def _branches(context: Context, branches: list[tuple[str, syntax.Branch]], other
     ends: list[Prefixes] = []
     for at, (test, branch) in enumerate(branches):
         if at:
-            context.place(branch)  # else its condition would be taken for the end of the branch before
+            # Otherwise an error in its condition would be reported at the last statement of the branch before.
+            context.place(branch)
         context.emit(f"{'if' if at == 0 else 'elif'} {test}:")
         ends.append(_branch(context, before, branch.body))
     if otherwise:
@@ -246,8 +248,9 @@ def _loop(
     head: Callable[[], str],
     until: syntax.Expression | None = None,
 ) -> None:
-    """A loop, which may use what was found before it, or in an earlier round, as long as no round changes that: so it
-    is written again with less, until what it starts with is still so at its end."""
+    """Generate a loop. A path may be known at its start only if it is also valid at the end of each round. Whether
+    that is so shows when the body is written, so the body is written again with fewer known paths until the set
+    does not change any more (a fixed point). Nested loops multiply the passes: beyond a depth none is assumed."""
     if context.loop_depth == _DEEPEST_REWRITTEN:
         context.prefixes = Prefixes()
         _write_loop(context, node, head, until)
@@ -321,7 +324,7 @@ def _jump(context: Context, node: syntax.Node, word: str, label: str) -> None:
 
 @contextmanager
 def _leavable(context: Context, node: syntax.Statement) -> Iterator[None]:
-    """For LEAVE from further inside than a break reaches."""
+    """Catch a LEAVE from inside a nested loop or handler, which a Python `break` cannot reach."""
     label: str | None = getattr(node, "label", None)
     if label is None or not _jumps_far(node, syntax.Leave, label):
         yield
@@ -332,7 +335,7 @@ def _leavable(context: Context, node: syntax.Statement) -> Iterator[None]:
 
 @contextmanager
 def _iterable(context: Context, node: syntax.Statement) -> Iterator[None]:
-    """For ITERATE from further inside than a continue reaches."""
+    """Catch an ITERATE from inside a nested loop or handler, which a Python `continue` cannot reach."""
     label: str | None = getattr(node, "label", None)
     if label is None or not _jumps_far(node, syntax.Iterate, label):
         yield
@@ -359,7 +362,8 @@ def _catching(context: Context, word: str, label: str) -> Iterator[None]:
 
 
 def _jumps_far(node: syntax.Statement, kind: type, label: str) -> bool:
-    """Whether something inside leaves this statement from within another loop or handler, or it is no loop at all."""
+    """Whether a LEAVE of this statement cannot be a `break`: it is inside a nested loop or handler, or this is no
+    loop."""
     return any(far or not isinstance(node, _LOOPS) for found, far in _inside(node, kind, False) if found.label == label)
 
 
