@@ -49,7 +49,7 @@ class MixedSpan(Span):
         self.name_ends = name_ends
         self.heads = heads
         self.publishers = publishers
-        """With QoS 2, the number of the session that sent each message, or 0; needed to detect duplicates after a crash."""
+        """With QoS 2, the number of the session that sent each message, or 0; with it a restart finds duplicates."""
         self._starts: list[int] | None = None
 
     @classmethod

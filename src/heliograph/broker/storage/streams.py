@@ -188,7 +188,7 @@ class Streams:
         self._to_look_at: deque[PartitionIndexWriter] = deque()
         """Partitions still to be looked at in this round of `update_index`."""
         self._noted: deque[tuple[int, PartitionIndexWriter]] = deque()
-        """Partitions with new index entries, and the position up to which the log must be safe before they are written."""
+        """Partitions with new entries, and the position up to which the log must be safe before they are written."""
         self.taken_over: list[str] = []
         """Names of streams that were made while a server ran, and are in the configuration now."""
 
