@@ -116,9 +116,8 @@ def test_messages_of_many_clients_are_sent_one_by_one_where_each_has_to_be_looke
     assert numbers(durable(scene, "s", **properties)) == [0, 1, 2]
 
 
-def test_what_cannot_be_read_waits_and_is_told(scene, monkeypatch):
-    subscriber(scene).lose()
-    deliver(scene, run(0, 2))
+def come_back_unreadable(scene, monkeypatch):
+    """A client comes back while nothing can be read, and gets nothing; and what the journal was told."""
     told = []
     monkeypatch.setattr(scene.broker.journal, "unreadable", lambda *what: told.append(what))
 
@@ -129,6 +128,13 @@ def test_what_cannot_be_read_waits_and_is_told(scene, monkeypatch):
         broken.setattr(Spool, "find", fail)
         client = durable(scene, "s")
         assert client.take() == []
+    return client, told
+
+
+def test_what_cannot_be_read_waits_and_is_told(scene, monkeypatch):
+    subscriber(scene).lose()
+    deliver(scene, run(0, 2))
+    client, told = come_back_unreadable(scene, monkeypatch)
     assert told[0] == ("s", "broken")
     client.connection.resume()
     assert numbers(client) == [0, 1]
@@ -139,16 +145,7 @@ def test_a_flight_that_cannot_be_read_is_sent_again_later(scene, monkeypatch):
     deliver(scene, run(0, 2))
     client.take()
     client.lose()
-    told = []
-    monkeypatch.setattr(scene.broker.journal, "unreadable", lambda *what: told.append(what))
-
-    def fail(self, offset):
-        raise StorageError("broken")
-
-    with monkeypatch.context() as broken:
-        broken.setattr(Spool, "find", fail)
-        client = durable(scene, "s")
-        assert client.take() == []
+    client, told = come_back_unreadable(scene, monkeypatch)
     assert set(told) == {("s", "broken")}
     client.connection.resume()
     again = client.messages()
