@@ -329,8 +329,10 @@ class _Planner:
     def _occurrence(
         self, member: Member, properties: Properties, parent: Inner, number: str, spot: Spot
     ) -> tuple[list[Op], int | None]:
-        """Plan one occurrence. The same plan is used for every occurrence, so it may assume only an alignment that all of
-        them have. Return its size, too, if that is fixed."""
+        """Plan one occurrence; return its size, too, if that is fixed.
+
+        The same plan is used for every occurrence, so it may assume only an alignment that all of them have.
+        """
         needs = gcd(spot.multiple, self._widest(member))
         before = {key: dict(known) for key, known in self._known.items()}
         for start in (self._somewhere(needs).behind(spot.offset % needs), self._somewhere()):

@@ -29,9 +29,9 @@ integer of 2 bytes that occurs `N` times, the source is (shortened):
         except ERRORS as error:
             raise read_problem(error, SITES, 'CWF C of M', data) from None
 
-The reader yields every few fields: a message is parsed on demand, so a flow that looks at the first fields only does not
-pay for the rest. `pending` marks an element whose children are not all read yet. `read_problem` finds the field of an
-error by the line number, so the normal case carries no bookkeeping for errors."""
+The reader yields every few fields: a message is parsed on demand, so a flow that looks at the first fields only does
+not pay for the rest. `pending` marks an element whose children are not all read yet. `read_problem` finds the field of
+an error by the line number, so the normal case carries no bookkeeping for errors."""
 
 import struct
 
@@ -64,8 +64,8 @@ class _Reader:
         self._pending = 0
         """Fields since the last pause."""
         self._trying = 0
-        """The number of choices that are being tried. The reader must not yield then: a branch that turns out not to fit is
-        removed again, so no element of it may be seen before."""
+        """The number of choices that are being tried. The reader must not yield then: elements of a branch that does
+        not fit are removed again, so nobody may see them before."""
 
     def whole(self, root: Inner) -> None:
         self._source.add("children = part.loaded = []")

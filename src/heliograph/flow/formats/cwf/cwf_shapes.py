@@ -1,8 +1,8 @@
 """Shapes: the physical representation of a field, as Python that converts its bytes to a value and back.
 
-A shape says what `struct` reads and writes for the field (`code`, such as `i` or `10s`), an expression that turns that
-into a value (`load`), and lines that turn a value into that (`store`). For a string of 10 bytes padded with blanks these
-are `10s`, `v1.decode().rstrip(' ')`, and
+A shape has the format of the field for `struct` (`code`, such as `i` or `10s`), an expression that converts what
+`struct` unpacks to a value (`load`), and lines that convert a value to what `struct` packs (`store`). For a string of
+10 bytes padded with blanks these are `10s`, `v1.decode().rstrip(' ')`, and
 
     v1 = v1.encode().ljust(10, b' ')
     if len(v1) != 10: raise ValueError(f'{len(v1)} bytes')"""
