@@ -14,11 +14,12 @@ from broker.clients import START, WALL, DurableScene
 from broker.durable_clients import DAY, durable
 from heliograph.broker.broker import Broker
 from heliograph.broker.core.limits import Limits
+from heliograph.broker.core.span import message
 from heliograph.broker.core.timers import Clock
 from heliograph.broker.sessions.session import FOR_EVER, session_cost, subscription_cost
 from heliograph.broker.storage import offline_sessions, record_kinds
 from heliograph.broker.storage.store import Store
-from heliograph.log import log_kinds
+from heliograph.log import Receivers, UniformMessages, encode_uniform_messages, log_kinds
 from heliograph.log.log import LogOptions
 from heliograph.log.message_log import MessageLog
 from heliograph.mqtt import PubAck, PubComp, Publish, PubRec, PubRel, Subscription
@@ -344,3 +345,90 @@ def test_a_durable_session_takes_two_kilobytes_before_and_after_a_restart(tmp_pa
     assert before < 2048
     assert after < 1.1 * before
     store.close()
+
+
+# What makes no sense is set aside, and all else is there
+
+
+def tell_log(scene, kind, body):
+    """Write a record as another server might have done."""
+    scene.store.ledger.append_record(kind, body)
+    scene.broker.turn.held.when_safe(lambda: None)
+    scene.turn_ends()
+
+
+def session_fact(**changes):
+    """A session as the log tells of it, with something changed."""
+    fact = {
+        "session": 77,
+        "client": "strange",
+        "expiry": DAY,
+        "away": int(WALL * 1000),
+        "will": None,
+        "will_due": None,
+        "received": [],
+        "next_id": 1,
+        "sent": [],
+        "released": [],
+        "subscriptions": [],
+        "retired": [],
+    }
+    return {**fact, **changes}
+
+
+def strange_subscription(**changes):
+    return {
+        "filter": "a",
+        "qos": 0,
+        "no_local": False,
+        "retain_as_published": False,
+        "extra": "",
+        "cursor": 0,
+        **changes,
+    }
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"client": "bad\0name"}, "client identifier: "),
+        ({"expiry": -1}, "expected an expiry"),
+        ({"received": [1], "expiry": 2**32}, "expected an expiry"),
+        ({"received": [1], "client": "bad\0name"}, "client identifier: "),
+        ({"subscriptions": [strange_subscription(qos=7)]}, "expected a QoS of 0, 1 or 2, found 7"),
+        ({"subscriptions": [strange_subscription(filter="a/#/b")]}, ""),
+        ({"received": [1], "subscriptions": [strange_subscription(extra="xyz")]}, "ValueError"),
+    ],
+)
+def test_a_session_that_makes_no_sense_is_set_aside_and_others_are_there(scene, changes, why) -> None:
+    durable(scene, "fine").subscribe("a", 1)
+    tell_log(scene, record_kinds.SESSION, record_kinds.as_json(session_fact(**changes)))
+    used = scene.broker.memory.used
+    scene.restart()
+    assert list(scene.broker.sessions) == ["fine"]
+    (one,) = scene.store.set_aside
+    assert one.kind == record_kinds.SESSION
+    assert why in one.why
+    assert scene.broker.memory.used <= used
+    assert not [one for one in scene.broker.routes.find(b"a", 9).subscriptions if one.session.client_id != "fine"]
+
+
+def test_a_packed_session_that_makes_no_sense_is_set_aside_too(scene) -> None:
+    fine = offline_sessions.OfflineSession(76, "fine", DAY, int(WALL * 1000), 5, [])
+    strange = fine._replace(number=77, client="bad\0name")
+    tell_log(scene, record_kinds.AWAY, fine.encode() + strange.encode())
+    scene.restart()
+    assert list(scene.broker.sessions) == ["fine"]
+    assert len(scene.store.set_aside) == 1
+    assert scene.broker.sessions["fine"].window.next_id == 5
+
+
+def test_a_retained_message_of_no_topic_is_set_aside(scene) -> None:
+    scene.client("p").publish("a", b"kept", retain=True)
+    span = message(b"a/+", b"x", retain=True)
+    uniform = UniformMessages(span.topic, span.data, 1, 0, 0, 0, False, True, False, False, b"", 0, 0)
+    body = encode_uniform_messages(uniform, Receivers((), (), ())) + uniform.data
+    tell_log(scene, record_kinds.RETAINED, body)
+    scene.restart()
+    assert scene.broker.retained.count == 1
+    assert [one.kind for one in scene.store.set_aside] == [record_kinds.RETAINED]

@@ -3,8 +3,8 @@
 import pytest
 
 from broker.amqp.amqp_clients import body, text, within
-from heliograph.amqp import Accepted, Coordinator, Declare, Discharge, Rejected, Released, Settled, Source, Target
-from heliograph.amqp.messages.message import Message, Value, decode_message, encode_message
+from heliograph.amqp import Accepted, Released, Settled, Target
+from heliograph.amqp.messages.message import decode_message
 
 
 @pytest.fixture
@@ -78,29 +78,6 @@ def test_a_release_in_a_transaction_counts_from_the_commit_on(client, queue):
     assert waiting(client) == [("a", 0)]
 
 
-def test_the_commit_is_answered_when_it_is_safe(scene, client):
-    control, link = client.coordinator(), client.sender("q")
-    txn = client.declare(control)
-    client.send(link, text("a", durable=True), state=within(txn))
-    with scene.held():
-        numbers = control.send([encode_message(Message(Value(Discharge(txn))))])
-        assert client.outcomes(control, numbers) == []
-    assert client.outcomes(control, numbers) == [Accepted()]
-
-
-def test_the_next_transaction_may_be_declared_right_behind_the_discharge(client):
-    control, link = client.coordinator(), client.sender("q")
-    txn = client.declare(control)
-    client.send(link, text("a", durable=True), state=within(txn))
-    numbers = control.send([encode_message(Message(Value(Discharge(txn)))), encode_message(Message(Value(Declare())))])
-    committed, declared = client.outcomes(control, numbers)
-    assert committed == Accepted()
-    assert declared.txn_id != txn
-    client.send(link, text("b"), state=within(declared.txn_id))
-    client.discharge(control, declared.txn_id)
-    assert sorted(waiting(client)) == [("a", 0), ("b", 0)]
-
-
 def test_a_client_may_have_several_transactions(client):
     control, link = client.coordinator(), client.sender("q")
     first, second = client.declare(control), client.declare(control)
@@ -125,42 +102,6 @@ def test_a_message_in_a_transaction_that_is_not_there_is_rejected(client, queue)
     (outcome,) = client.send(client.sender("q"), text("a"), state=within(b"?"))
     assert outcome.error.condition == "amqp:transaction:unknown-id"
     assert queue.depth == 0
-
-
-def test_a_transaction_cannot_end_twice(client):
-    control = client.coordinator()
-    txn = client.declare(control)
-    client.discharge(control, txn)
-    assert client.discharge(control, txn).error.condition == "amqp:transaction:unknown-id"
-
-
-def test_a_commit_that_cannot_be_is_rolled_back(scene, client):
-    scene.queue("gone")
-    control, link = client.coordinator(), client.sender("gone")
-    txn = client.declare(control)
-    client.send(link, text("a"), state=within(txn))
-    scene.broker.queues.delete("gone")
-    outcome = client.discharge(control, txn)
-    assert isinstance(outcome, Rejected)
-    assert outcome.error.condition == "amqp:transaction:rollback"
-
-
-def test_a_client_that_does_not_know_rejected_loses_the_link_instead(client):
-    control = client.coordinator(source=Source(outcomes=("amqp:accepted:list",)))
-    control.send([encode_message(Message(Value(Discharge(b"?"))))])
-    assert client.refusal(control).condition == "amqp:transaction:unknown-id"
-
-
-@pytest.mark.parametrize("request_body", ["nonsense", 3, Declare(global_id=b"xa")])
-def test_a_coordinator_rejects_what_it_does_not_know(client, request_body):
-    (outcome,) = client.send(client.coordinator(), encode_message(Message(Value(request_body))))
-    assert isinstance(outcome, Rejected)
-
-
-def test_a_coordinator_says_what_it_can_do(client):
-    control = client.coordinator()
-    assert isinstance(control.target, Coordinator)
-    assert "amqp:local-transactions" in control.target.capabilities
 
 
 @pytest.mark.parametrize("end", ["link", "session", "connection", "network"])

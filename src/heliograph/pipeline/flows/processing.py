@@ -1,7 +1,17 @@
 """What Spark's Python workers do: batches of rows go through the compiled flow, and its effects come out as rows.
 
-A flow is compiled once in a process, and keeps its connections to databases there. What is done next with a message
-that fails is decided by `flow.hosting`, by the rules for Spark; here it is carried out.
+Theory of operation
+1. A flow is compiled once per worker process (`FlowWorker`), which also keeps its database connections. A few workers
+   are cached by flow, input and settings, because Spark uses its processes for the tasks of several queries.
+2. Messages are processed in chunks of `CHUNK`. A chunk first runs as one unit of work. If all of it succeeds, changes
+   in databases are committed once. Otherwise they are rolled back, and messages run again one by one: all of them if
+   databases were changed, else those that failed (`SPARK.after_batch`).
+3. A single message has as many attempts as its input node's backout settings give it. If the last one fails too, it
+   becomes a dead letter. The rules for Spark in `flow.hosting` decide what follows; this module carries that out.
+4. A message that cannot be encoded for the server counts as refused. The flow runs again and is told of it, so that it
+   can handle the failure itself. A refusal that is not new ends the task.
+5. Databases are committed before the rows go to the sink. If the task fails later, Spark repeats it, and changes in
+   databases are made again: they are at least once, while outputs are exactly once.
 """
 
 import logging
@@ -54,15 +64,15 @@ PATIENCE = 30.0
 """Seconds for which a database that cannot be reached is waited for."""
 _MOST_WORKERS = 4
 Attempt = Callable[[Refusals], tuple[Outcome, Sequence[Envelope]]]
-"""Tries a unit of work, and is told what could not be sent before. Also says what is put away if it fails."""
+"""Runs a unit of work, given what was refused before; returns its outcome, and the messages that fail if it does."""
 
 
 @dataclass(frozen=True, slots=True)
 class FlowJob:
-    """A flow for `mapInArrow`: pickles, and is called in each task with the task's batches."""
+    """A flow as a function for `mapInArrow`: it is pickled, and called in each task with the task's batches."""
 
     definition: bytes
-    """The flow's definition, pickled: processes that have compiled it do not look."""
+    """The flow's definition, pickled. Only unpickled in processes that have not compiled the flow yet."""
     digest: str
     entry: str
     """The input node that gets the messages."""
@@ -72,7 +82,7 @@ class FlowJob:
     sending: Sending | Readable = field(default_factory=Readable)
     """How effects become rows."""
     now: datetime | None = None
-    """The time that the flow sees; None: what time it is."""
+    """The time that the flow sees; None for the real time."""
     shared: str = ""
     """The folder of SHARED variables; empty: the flow has none, or they begin anew."""
 
@@ -83,7 +93,7 @@ class FlowJob:
         return cls(pickled, sha256(pickled).hexdigest(), entry, state, **more)
 
     def new_worker(self, definition: FlowDefinition) -> "FlowWorker":
-        """What does the work in a process."""
+        """A new worker for this process."""
         return FlowWorker(definition, self.entry, self.state, self.lookup_cache)
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -115,7 +125,7 @@ class _Workers(BoundedDict[tuple[Any, ...], "FlowWorker"]):
     """The workers of this process, by what they are for."""
 
     def dropped(self, key: tuple[Any, ...], value: "FlowWorker") -> None:
-        """Close a worker that others have taken the place of."""
+        """Close a worker that was evicted."""
         value.close()
 
 
@@ -165,7 +175,7 @@ class FlowWorker:
         )
 
     def begin(self, shared: Mapping[str, Any]) -> None:
-        """A task begins, with these values of SHARED variables."""
+        """Prepare for a task, with these values of SHARED variables."""
         self._resources.shared = SharedVariables()
         self._resources.shared.values.update(shared)
         if self._resources.subscriptions is not None:
@@ -187,7 +197,7 @@ class FlowWorker:
         return sending.batches(piece, prepared, first_row)
 
     def _prepared(self, envelopes: Sequence[Envelope], sending: Sending | Readable) -> list[Prepared]:
-        """What is to be sent for each message. Changes in databases are committed."""
+        """Run the flow on a chunk and commit its changes in databases; returns what to send for each message."""
         outcomes = self._run(envelopes)
         prepared, refused = sending.prepare(
             [self._put_away(outcome, [envelope]) for outcome, envelope in zip(outcomes, envelopes, strict=True)]
@@ -202,7 +212,7 @@ class FlowWorker:
         return prepared
 
     def _alone(self, envelope: Envelope, sending: Sending | Readable) -> Prepared:
-        """One message, with all attempts that it has."""
+        """Run one message by itself, with all its attempts."""
 
         def attempt(count: int, refusals: Refusals) -> tuple[Outcome, Sequence[Envelope]]:
             tried = replace(envelope, backout_count=count) if count else envelope
@@ -212,7 +222,7 @@ class FlowWorker:
         return self._settled([partial(attempt, count) for count in self._backout.last_counts()], sending)
 
     def _settled(self, attempts: Sequence[Attempt], sending: Sending | Readable) -> Prepared:
-        """A unit of work by itself: the first attempt that succeeds, or what comes of the last."""
+        """Run attempts until one succeeds and is committed, or the last one has failed; returns what to send."""
         known: Refusals = {}
         at = 0
         while True:
@@ -241,7 +251,7 @@ class FlowWorker:
         return with_dead_letters(outcome, messages, self._backout.queue, self._entry)
 
     def _run(self, envelopes: Sequence[Envelope], refusals: Refusals | None = None) -> list[Outcome]:
-        """Through the flow, as soon as its databases can be reached."""
+        """Run the flow, waiting for its databases if they cannot be reached."""
         outcomes = self._patiently(lambda: self._process(envelopes, refusals or None))
         for outcome in outcomes:
             if outcome.logged and outcome.result is Result.DONE:
@@ -258,7 +268,7 @@ class FlowWorker:
         return [recording.announced(process(self._entry, [one], resources, now, refusals)[0]) for one in envelopes]
 
     def _patiently(self, act: Callable[[], list[Outcome]]) -> list[Outcome]:
-        """Act as soon as databases can be reached."""
+        """Act until no outcome says that a database is unreachable; `DatabaseFailed` after `PATIENCE` seconds."""
         waiting = Waiting(PATIENCE)
         while True:
             outcomes = act()
@@ -273,7 +283,7 @@ class FlowWorker:
             time.sleep(pause)
 
     def _undo(self) -> None:
-        """What was not committed has not happened."""
+        """Roll back all uncommitted changes."""
         self._databases.rollback_all()
 
     def _commit(self) -> None:

@@ -1,4 +1,17 @@
-"""Runs one pipeline: starts its queries, watches them, starts them again if they fail, stops them in good order."""
+"""Runs one pipeline: starts its queries, watches them, restarts them if they fail, and stops them cleanly.
+
+Theory of operation
+1. `run_pipeline` locks the pipeline's folder, so that one process at a time runs it. Each change of state goes to the
+   status file and to `report`.
+2. States: starting -> running -> (retrying -> running)* -> stopping -> stopped; finished, if all queries end by
+   themselves; failed, if the pipeline gives up.
+3. The first start must succeed: a mistake in the flow or the settings is reported and not retried. After it, a failed
+   query or an unreachable server stops all queries, which are started again after a growing pause. `MOST_FAILURES`
+   failures without a processed row between them end the pipeline.
+4. Nothing is lost by a restart: queries continue from their checkpoints.
+5. Stopping waits up to `_LAST_BATCH` seconds for the current batch, because an interrupted batch is repeated in full at
+   the next start.
+"""
 
 import importlib
 import logging
@@ -33,26 +46,27 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 Report = Callable[[Status], None]
-"""Told of each change of a pipeline's status."""
+"""Called at each change of a pipeline's status."""
 
 FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 30.0
 MOST_FAILURES = 6
-"""So many failures in a row, with nothing done between them, and the pipeline gives up."""
+"""Failures in a row, with no row processed between them, after which the pipeline gives up."""
 _AWAY = (ServerUnreachable, ConnectionLost, NoAnswer)
 """A server that was there may come back."""
 _LOOK = 0.2
 _LAG_LOOK = 1.0
 _LAST_BATCH = 20.0
-"""Seconds that the batch in hand has when the pipeline is to stop."""
+"""Seconds that the current batch may take to end when the pipeline is to stop."""
 
 
 def run_pipeline(
     pipeline: Pipeline, stop: threading.Event, report: Report = lambda _: None, *, once: bool = False
 ) -> Status:
-    """Run until `stop` is set, or (`once`) until all that is there has been done.
+    """Run until `stop` is set, or (`once`) until all existing messages have been processed.
 
-    Not in the main thread, where Spark would take Ctrl-C for itself. A Problem says why the pipeline cannot go on.
+    Call it in a thread other than the main one, where Spark would handle Ctrl-C itself. A Problem says why the pipeline
+    cannot continue.
     """
     folder = pipeline.folder
     try:
@@ -132,12 +146,12 @@ class _Run:
         self._tell(State.STOPPED if self._stop.is_set() else State.FINISHED)
 
     def _attempt(self, spark: "SparkSession") -> str | None:
-        """Run the queries until one fails (what it says), or until all have ended or are to end."""
+        """Run the queries until one fails (returns its error), or until all have ended or are to be stopped (None)."""
         self._advanced = False
         try:
             queries = self._start(spark)
         except _AWAY as problem:
-            if not self._has_run:  # what is wrong at the first start is for a person
+            if not self._has_run:  # a mistake at the first start is reported, not retried
                 raise
             for query in spark.streams.active:  # a job may have started some before it failed
                 with suppress(Exception):
@@ -178,7 +192,7 @@ class _Run:
     # While it runs
 
     def _watch(self, queries: list[QueryProgress]) -> str | None:
-        """Look at queries until one fails (what it says), or until all have ended or are to end."""
+        """Poll the queries until one fails (returns its error), or until all have ended or are to be stopped (None)."""
         while True:
             active = [query for query in queries if query.query.isActive]
             self._look(queries)
@@ -192,7 +206,7 @@ class _Run:
                 return None
 
     def _look(self, queries: list[QueryProgress]) -> None:
-        """Take note of what queries have done."""
+        """Update the status with the progress of the queries."""
         news = [rows for query in queries if (rows := query.news()) is not None]
         self._rate.add(sum(news))
         status = self.status
@@ -211,7 +225,7 @@ class _Run:
             self._tell(status.state)
 
     def _end(self, queries: list[QueryProgress]) -> None:
-        """Stop all queries, each when it has done the batch in hand."""
+        """Stop all queries, each after its current batch."""
         give_up = time.monotonic() + _LAST_BATCH
         for query in queries:
             with suppress(Exception):  # of one that has failed, or with Java gone
@@ -228,7 +242,7 @@ class _Run:
 
 
 def _import_meanwhile(module: str) -> None:
-    """Import what will be needed while Java starts, which takes longer. What goes wrong is told when it is needed."""
+    """Import a module in a thread while Java starts, which takes longer. Errors show when it is imported for use."""
 
     def attempt() -> None:
         with suppress(Exception):
@@ -238,7 +252,7 @@ def _import_meanwhile(module: str) -> None:
 
 
 def _finish_batch(query: "StreamingQuery", give_up: float) -> None:
-    """Wait until the query is between two batches. One that is interrupted is done again later, from its beginning."""
+    """Wait until the query is between two batches: an interrupted batch would be repeated in full."""
     last = query.lastProgress
     before = last["timestamp"] if last else ""
     while query.isActive and query.status["isTriggerActive"] and time.monotonic() < give_up:
@@ -249,7 +263,7 @@ def _finish_batch(query: "StreamingQuery", give_up: float) -> None:
 
 
 def check(pipeline: Pipeline) -> None:
-    """A Problem if it cannot run. The stream of a topic is made last: not for something that cannot use it."""
+    """Raise a Problem if the pipeline cannot run. The stream of a topic is made last, when all else is in order."""
     options = source_options(pipeline.source_options, streaming=True)
     if pipeline.job:
         job_file(pipeline.job)
@@ -269,7 +283,7 @@ def load_definition(pipeline: Pipeline) -> "FlowDefinition":
 
 
 def _check_folder(pipeline: Pipeline, definition: "FlowDefinition") -> None:
-    """Whether the folder of a log is enough for the flow."""
+    """Raise a Problem if the flow needs a server and has only the folder of a log."""
     from heliograph.pipeline.flows.deploying import check_deployable, check_folder_suffices  # noqa: PLC0415 - needs Spark
     from heliograph.pipeline.flows.routes import Routes  # noqa: PLC0415
 

@@ -1,9 +1,12 @@
-"""How far a partition of a query has come, kept by the server in one message: the token.
+"""The progress of a partition of a query, kept by the server in one message: the token.
 
-Each unit of work takes the token, puts one that counts its own rows too, and publishes those rows: all of it happens,
-or nothing. So whoever repeats a task finds out what is there, whatever became of those who tried before. The token's
-queue is exclusive. Of several attempts at one task, only one at a time has it; another waits until the first has
-ended, or until the server has seen that it is gone and has undone its work.
+Theory of operation
+1. Each partition has a durable queue that holds at most one message, the token: "batch rows", the batch that was
+   published last and how many of its rows are committed. No token means that nothing is.
+2. Each unit of work takes the token, puts a new one that includes its own rows, and publishes those rows. The unit is
+   atomic, so the token is always right, and an attempt that repeats a task knows which rows to skip.
+3. The queue is exclusive: of several attempts at one task, only one has the token at a time. Another one waits until
+   the first has ended, or until the server has noticed that its connection is gone and has rolled back its unit.
 """
 
 import time
@@ -26,13 +29,13 @@ _PAUSE = 0.05
 
 
 class Progress(NamedTuple):
-    """What the server has of a partition."""
+    """How far the server has come with a partition: a batch, and how many of its rows are committed."""
 
     batch: int
     rows: int
 
     def rows_of(self, batch: int, name: str) -> int:
-        """How many rows of this batch are there already; a `Problem` if a later batch is."""
+        """How many rows of this batch are committed; `CheckpointMismatch` if a later batch is already there."""
         if self.batch > batch:
             raise CheckpointMismatch(
                 f"{name} was to publish batch {batch}, but the server already has batch {self.batch} of it. The "
@@ -51,7 +54,7 @@ class Token:
         self._consumer = self._attach()
 
     def take(self) -> Progress | None:
-        """What the server has; None if it has nothing. The token is part of the current unit of work from now on."""
+        """Take the token into the current unit of work; None if nothing was committed yet."""
         message = self._consumer.receive_nowait()
         if message is None:
             return None
@@ -62,11 +65,11 @@ class Token:
             raise PublishingFailed(f'expected two numbers in queue {self._queue}, found "{message.body}"') from None
 
     def put(self, progress: Progress) -> None:
-        """What the server has when this unit of work is committed."""
+        """Put the token that is valid once the current unit of work is committed."""
         self._channel.producer.send(Message(f"{progress.batch} {progress.rows}"), Queue(self._queue))
 
     def close(self) -> None:
-        """Let others have it."""
+        """Let another attempt have the token."""
         self._consumer.close()
 
     def _attach(self) -> Consumer:
@@ -84,7 +87,7 @@ class Token:
                 time.sleep(_PAUSE)
 
     def _define(self) -> None:
-        """Make the queue. Somebody else may do the same at this moment, which is why it may replace."""
+        """Define the queue, with `replace` because another attempt may define it at the same moment."""
         with self._channel.connection.session() as asking:
             management(
                 asking,
@@ -98,9 +101,9 @@ class Token:
 
 
 def forget_job(options: SinkOptions, job: str) -> None:
-    """Delete all tokens of a job that has failed: those, too, of tasks that did not come so far as to tell of theirs.
+    """Delete all tokens of a job that has failed, including those of tasks that did not report a queue.
 
-    Some of its tasks may not know yet that they are to end, and hold theirs for a moment.
+    Tasks that have not been stopped yet still hold their queues, so deleting is tried again for `_ENDING` seconds.
     """
     give_up = time.monotonic() + _ENDING
     with channel_to(options).connection.session() as asking:
@@ -115,7 +118,7 @@ def forget_job(options: SinkOptions, job: str) -> None:
 
 
 def forget(options: SinkOptions, queues: Iterable[str]) -> None:
-    """Delete tokens that nobody needs any more."""
+    """Delete tokens that are no longer needed."""
     with channel_to(options).connection.session() as asking:
         for queue in queues:
             management(asking, "queue-delete", name=queue, purge=True)

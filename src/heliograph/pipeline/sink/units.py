@@ -1,7 +1,17 @@
 """Units of work of a task: messages are published together with the progress that they make.
 
-A unit that was lost with its connection is sent again by the task itself, once the server is back and has said what it
-has. A task that is given up is repeated by Spark, here or elsewhere, and begins where the server says.
+Theory of operation
+1. `Units` owns the task's token (`progress`), the current unit of work, and a copy of all its messages. `first` is the
+   number of rows that the server has committed; rows from `first` up to `next` are in the current unit.
+2. `begin` takes the token, which says how far earlier attempts at this task have come, and sets `first` and `next`
+   accordingly. `add` sends messages without waiting for answers.
+3. `commit` takes the token within the unit, if the unit does not have it yet; checks that it still says `first`; puts a
+   token that says `next`; waits until the server has accepted all messages; and commits. So token and messages change
+   together, or not at all.
+4. If the server is lost at any point, it may or may not have committed the unit. The task therefore takes the token
+   again when the server is back. If it says `first`, the unit was undone, and all of it is sent again. If it says
+   `next` or more, the unit was committed. Anything between means that another attempt has published: the task fails.
+5. A task that fails is repeated by Spark, here or elsewhere, and begins where the token says.
 """
 
 import time
@@ -55,11 +65,11 @@ class Units:
 
     @property
     def room(self) -> int:
-        """How many more messages the current unit takes."""
+        """How many more messages fit into the current unit."""
         return MOST_MESSAGES - self._count
 
     def begin(self) -> None:
-        """Learn from the server how far this part has come, unless that is known."""
+        """Take the token, and with it learn how far this part has come; once per task."""
         if self._token is not None:
             return
         try:
@@ -70,7 +80,7 @@ class Units:
             self._recover(time.monotonic() + _PATIENCE)
 
     def add(self, payloads: list[bytes], following: int) -> None:
-        """Publish these; `following` is the row behind them. The unit is committed when it is large enough."""
+        """Send these messages; `following` is the row after them. Commit the unit when it is large enough."""
         if len(payloads) > self.room:
             self.commit()
         try:
@@ -81,7 +91,7 @@ class Units:
             self.commit()
 
     def commit(self) -> None:
-        """Commit the unit, however often the server is lost meanwhile."""
+        """Commit the unit. If the server is lost, recover and try again, for `_PATIENCE` seconds in all."""
         deadline = time.monotonic() + _PATIENCE
         while self._count:
             try:
@@ -92,16 +102,16 @@ class Units:
                 self._recover(deadline)
 
     def end(self) -> None:
-        """Let the token go; it is as the last commit left it."""
+        """Release the token, with the value of the last commit."""
         if self._token is None:
             return
         assert self._channel is not None
-        if self._taken:
+        if self._taken:  # the unit took the token and has no messages: the rollback puts the token back
             self._channel.work.rollback(blame=False)
         self._token.close()
 
     def abandon(self) -> None:
-        """Give the current unit up; the server undoes it."""
+        """Abandon the current unit by closing the connection: the server rolls it back."""
         drop_channel(self._options)
 
     def _take(self) -> None:
@@ -110,7 +120,7 @@ class Units:
         self.first = self.next = self._done()
 
     def _done(self) -> int:
-        """How many rows the server has. The token belongs to the current unit of work from now on."""
+        """Take the token into the current unit of work; returns how many rows the server has committed."""
         assert self._token is not None
         progress = self._token.take()
         self._taken = True
@@ -138,7 +148,7 @@ class Units:
         self._clear(self.next)
 
     def _check_answers(self) -> None:
-        """Wait until the server has answered for all messages; one that it did not take is a problem."""
+        """Wait until the server has answered for all messages; raise `PublishingFailed` if it refused one."""
         at = 0
         for receipt, payloads in zip(self._receipts, self._payloads, strict=True):
             for number, why in sorted(receipt.refused().items()):
@@ -149,13 +159,13 @@ class Units:
             at += len(payloads)
 
     def _clear(self, first: int) -> None:
-        """The next unit begins with this row."""
+        """Start an empty unit of work with this row."""
         self.first = self.next = first
         self._payloads, self._receipts = [], []
         self._count = self._bytes = 0
 
     def _recover(self, deadline: float) -> None:
-        """The server is gone: when it is back, send what it does not have."""
+        """Reconnect, and send the current unit again unless the server has committed it."""
         first, following = self.first, self.next
         payloads = [payload for several in self._payloads for payload in several]
         while True:

@@ -1,4 +1,10 @@
-"""What Spark calls when a frame is written: writers for batch and for streaming."""
+"""What Spark calls when a DataFrame is written: writers for batch and for streaming.
+
+Spark pickles a writer on the driver, calls `write` in a worker once for each partition, and `commit` or `abort` on the
+driver. It repeats tasks that fail, and may run a task twice. `write` therefore publishes for itself, exactly once per
+part (query or job, batch, partition), as `units` describes. `commit` has nothing to publish; it only deletes progress
+that nobody will ask for again.
+"""
 
 import logging
 import uuid
@@ -78,7 +84,7 @@ def _task() -> TaskContext:
 
 @plain_errors
 class StreamWriter(DataSourceStreamArrowWriter):
-    """For micro-batches: a query is known by the id in its checkpoint."""
+    """Writer of micro-batches. The id in the checkpoint identifies the query across restarts."""
 
     def __init__(self, columns: Sequence[str], options: SinkOptions) -> None:
         self._columns = columns
@@ -98,7 +104,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
 
 @plain_errors
 class BatchWriter(DataSourceArrowWriter):
-    """For whole frames: a job is known by its name. Within `foreachBatch`, each batch is a job's next part."""
+    """Writer of whole DataFrames. A job is identified by its name; within `foreachBatch`, each batch is a part."""
 
     def __init__(self, columns: Sequence[str], options: SinkOptions) -> None:
         self._columns = columns
@@ -111,7 +117,7 @@ class BatchWriter(DataSourceArrowWriter):
         return _publish(self._columns, self._options, self._job, 0 if batch is None else int(batch), iterator)
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
-        """A job without a name is never repeated: nobody needs to know how far it came."""
+        """Delete the progress of a job without a name: it is never repeated, so nobody asks for it."""
         queues = [each.queue for each in messages if isinstance(each, Published) and each.rows]
         if self._once and queues:
             from heliograph.pipeline.sink.progress import forget
@@ -119,7 +125,7 @@ class BatchWriter(DataSourceArrowWriter):
             forget(self._options, queues)
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
-        """The same; but tasks that have failed do not say which queue is theirs."""
+        """Delete the progress of a failed job without a name. Failed tasks report no queue, so they are listed."""
         if not self._once:
             return
         from heliograph.pipeline.sink.progress import forget_job

@@ -64,12 +64,12 @@ def batch_reader(schema: StructType, options: Mapping[str, str]) -> "StreamBatch
 
 
 def filtering_reader(schema: StructType, options: Mapping[str, str]) -> "FilteringReader":
-    """The same, without what filters on topic and time leave out."""
+    """Reads a range of a stream once, without the rows that filters on topic and time exclude."""
     return FilteringReader(source_options(options, streaming=False), schema)
 
 
 def stream_reader(schema: StructType, options: Mapping[str, str]) -> "StreamMicroBatchReader":
-    """Reads a stream in micro-batches, for ever."""
+    """Reads a stream in micro-batches."""
     return StreamMicroBatchReader(source_options(options, streaming=True), schema)
 
 
@@ -87,7 +87,7 @@ def _shares(start: Offsets, end: Offsets, tasks: int, identity: str) -> list[Inp
 
 @plain_errors
 class StreamBatchReader(DataSourceReader):
-    """Offsets or times from one to another."""
+    """Reads a fixed range of a stream, given by offsets or times."""
 
     def __init__(self, options: SourceOptions, schema: StructType) -> None:
         check_schema(schema, options.format)
@@ -96,7 +96,7 @@ class StreamBatchReader(DataSourceReader):
         self._wanted = Wanted()
 
     def partitions(self) -> list[InputPartition]:
-        """Find out where the range begins and ends, and cut it."""
+        """Resolve the ends of the range to offsets, and cut it into pieces for tasks."""
         make_stream(self._options)
         with open_stream(self._options) as reader:
             start, end = self._range(reader)
@@ -124,17 +124,24 @@ class StreamBatchReader(DataSourceReader):
 
 @plain_errors
 class FilteringReader(StreamBatchReader):
-    """With filters on topic and time. Spark refuses readers with this method where it is told not to call it."""
+    """With filters on topic and time.
+
+    A class of its own, because Spark refuses readers that have `pushFilters` when filter pushdown is switched off.
+    """
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's name
-        """Keep what can be done here; the rest is Spark's."""
+        """Keep the filters that can be applied here; returns the rest, which Spark applies."""
         self._wanted, rest = take_filters(filters)
         return rest
 
 
 @plain_errors
 class StreamMicroBatchReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """A stream from an offset on. Filters are not handed to streaming sources."""
+    """Reads a stream in micro-batches. Spark does not push filters down to streaming sources.
+
+    Spark calls `latestOffset` on the driver, writes its answer to the checkpoint, and then calls `partitions` with the
+    previous and the new answer, once or, after a restart, again. So `partitions` depends on nothing but its arguments.
+    """
 
     def __init__(self, options: SourceOptions, schema: StructType) -> None:
         check_schema(schema, options.format)
@@ -157,13 +164,13 @@ class StreamMicroBatchReader(DataSourceStreamReader, SupportsTriggerAvailableNow
         return self._opened
 
     def _state(self) -> StreamState:
-        """What the stream is like. A server that was there may be away for a while."""
+        """The identity and extents of the stream; waits for a while if the server cannot be reached."""
         reader = self._reader()
         self._latest = patiently(reader.state)
         return self._latest
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
-        """Where a query begins that has no checkpoint yet."""
+        """Where a query without a checkpoint begins."""
         state = self._state()
         reader = self._reader()
         start = self._options.start.resolve(reader)
@@ -171,7 +178,7 @@ class StreamMicroBatchReader(DataSourceStreamReader, SupportsTriggerAvailableNow
         return self._json(start, state.identity)
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
-        """What `maxMessagesPerTrigger` says."""
+        """The limit set by `maxMessagesPerTrigger`."""
         return ReadAllAvailable() if self._options.most is None else ReadMaxRows(self._options.most)
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802 - Spark's name
@@ -195,7 +202,7 @@ class StreamMicroBatchReader(DataSourceStreamReader, SupportsTriggerAvailableNow
         self._target = self._ends(self._state().extents)
 
     def _ends(self, extents: list[tuple[int, int]]) -> Offsets:
-        """Up to where each partition may be read: where it ends now, or where the query is to end."""
+        """How far each partition may be read: to its present end, or to the end of the query if that comes first."""
         ends = {partition: latest for partition, (_, latest) in enumerate(extents)}
         for bound in (self._target, None if self._options.end == LATEST else self._last()):
             if bound is not None:
@@ -206,14 +213,14 @@ class StreamMicroBatchReader(DataSourceStreamReader, SupportsTriggerAvailableNow
         return patiently(lambda: self._options.end.resolve(self._reader()))
 
     def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802 - Spark's name
-        """Where the stream ends, for the progress that Spark reports: what is behind a batch is the lag."""
+        """Where the stream ends, from which Spark reports how far a query is behind."""
         if self._latest is None:
             return None
         latest = {partition: latest for partition, (_, latest) in enumerate(self._latest.extents)}
         return self._json(latest, self._latest.identity)
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
-        """Cut a micro-batch, in the same way each time."""
+        """Cut a micro-batch into pieces for tasks; the same arguments give the same pieces."""
         first, last = offsets_in(start, self._name), offsets_in(end, self._name)
         anew = is_another(identity_in(start), identity_in(end))
         for partition, offset in last.items():

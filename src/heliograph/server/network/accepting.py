@@ -1,7 +1,8 @@
 """Listening sockets, accepting connections on them, and how many connections there are file descriptors for.
 
-Asyncio's own servers would do, but for what happens when there are no file descriptors left: then they log a traceback
-for every connection that they could not accept. They also make a transport for each connection.
+Asyncio's own servers are not used for two reasons: when file descriptors run out, they log a traceback for every
+connection that they cannot accept; and they make a transport for each connection. `Acceptor` logs one warning, stops
+listening for `_PAUSE_WHEN_OUT_OF_FILES` seconds, and hands on bare descriptors.
 """
 
 import asyncio
@@ -64,7 +65,7 @@ class Readers(Protocol):
         """Call this whenever the file can be read."""
 
     def remove_reader(self, fd: int, /) -> object:
-        """Do so no more."""
+        """Stop calling back for this file."""
 
 
 class ListeningSocket(socket.socket):
@@ -124,7 +125,7 @@ class Acceptor:
         self.socket.close()
 
 
-# What is to be changed in the configuration when a socket cannot be had.
+# The key to change in the configuration, by the error of a socket that cannot listen.
 _KEY = {errno.EADDRINUSE: "port", errno.EACCES: "port", errno.EADDRNOTAVAIL: "host"}
 
 

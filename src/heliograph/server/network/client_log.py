@@ -1,4 +1,4 @@
-"""Comings and goings of clients, in the log."""
+"""Log lines for clients that connect, are refused, or disconnect."""
 
 import logging
 
@@ -11,29 +11,29 @@ _warnings = RepeatedWarnings(log)
 
 
 class LogJournal:
-    """Writes a line for each client that comes or goes; refusals, which can come in floods, at most once a second."""
+    """Logs each client that connects or disconnects; of refusals, which can come in floods, at most one a second."""
 
     def admitted(self, outlet: Outlet, client_id: str, **particulars: object) -> None:
-        """A client has been let in."""
+        """Log that a client was authenticated and connected."""
         if log.isEnabledFor(logging.INFO):
             log.info("client connected", extra=_there({"client": client_id, "peer": _peer(outlet), **particulars}))
 
     def refused(self, outlet: Outlet, reason: str, text: str, **particulars: object) -> None:
-        """A client was turned away."""
+        """Log that a client was refused, and why."""
         fields = {"peer": _peer(outlet), **particulars, "reason": reason, "detail": text}
         _warnings.warning(reason, "client refused", **_there(fields))
 
     def ended(self, client_id: str, why: str) -> None:
-        """A client that had been admitted is gone."""
+        """Log that a connected client has disconnected, and why."""
         if log.isEnabledFor(logging.INFO):
             log.info("client disconnected", extra={"client": client_id, "why": why})
 
     def unreadable(self, client_id: str, why: str) -> None:
-        """Messages that wait for a client cannot be read back from the log."""
+        """Log that stored messages for a client cannot be read."""
         _warnings.warning("unreadable", "stored messages cannot be read", client=client_id, detail=why)
 
     def failed(self, what: str, outlet: Outlet | None) -> None:
-        """A defect has shown itself."""
+        """Log an internal error with its traceback, and the client whose connection is closed for it."""
         peer = {} if outlet is None else {"peer": _peer(outlet)}
         log.exception("internal error: %s%s", what, "; the connection is closed" if peer else "", extra=peer)
 

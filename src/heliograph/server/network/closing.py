@@ -1,9 +1,9 @@
-"""Connections that the server has ended, for as long as their clients need to read why.
+"""Connections that the server has ended, kept until their clients have read why.
 
-Whoever closes a socket while the other side still sends has it answered with a reset, and a client that meets a reset
-often never reads what came before it. So only the writing side is shut down, and what the client still sends is read
-and dropped until it has closed its side too. That costs a file descriptor for a while, which is why the time, the bytes
-and the number of such connections have limits.
+If a socket is closed while the other side still sends, the kernel answers with a reset, and a client that gets a reset
+often does not read what came before it. So only the writing side is shut down, and what the client still sends is read
+and dropped until it has closed its side too. That occupies a file descriptor for a while, so the time, the bytes and
+the number of such connections are limited.
 """
 
 import asyncio
@@ -13,9 +13,9 @@ from contextlib import suppress
 LINGER = 5.0
 """Seconds that a client has to read its last bytes, and then to close; some never do."""
 MOST_BYTES = 64 << 20
-"""That are read from one client and dropped."""
+"""Bytes that are read from one client and dropped, before its socket is closed."""
 MOST_CONNECTIONS = 256
-"""That linger at once; with one more, the oldest is closed."""
+"""Connections that linger at once; with one more, the oldest is closed."""
 _READ_SIZE = 256 << 10
 
 
@@ -63,7 +63,7 @@ class Lingering:
             self._empty.set()
 
     async def close_all(self, patience: float) -> None:
-        """Close all of them, those that are not through after `patience` seconds included."""
+        """Wait up to `patience` seconds for clients to close, then close the rest."""
         if self._left:
             self._empty.clear()
             with suppress(TimeoutError):

@@ -1,4 +1,12 @@
-"""The TLS handshake of a client of an encrypted listener, before its conversation begins."""
+"""The TLS handshake of a client of an encrypted listener, before its conversation begins.
+
+    first byte -> no TLS: a conversation that refuses the client in its own protocol
+               -> TLS: steps, as bytes come -> done: the conversation | failed or too slow: refused
+
+A `Handshake` is the outlet's `connection` until it begins the conversation, refuses the client, or the connection is
+lost; each of these closes it first (`_close`), which cancels its timer and its slice. A step is expensive, so it runs
+as work in slices, and the client is not read from until it is done.
+"""
 
 import errno
 import os
@@ -15,15 +23,15 @@ _TLS_HANDSHAKE = 0x16
 
 
 Begin = Callable[[LayeredOutlet, Tls | None, Authenticator | None], None]
-"""Begins the conversation of a client. Its authenticator is None if its certificate decides, or refused without TLS."""
+"""Begins the conversation of a client. The authenticator is None if the client's certificate decides."""
 
 
 class Handshake:
     """Stands in for the conversation of the client until the handshake is done.
 
     A handshake takes as much time as a hundred messages, and thousands may come together, after a restart for example.
-    So its steps are work in slices: other clients are served in between. A client that speaks without TLS gets a
-    conversation, too, with a authenticator that refuses it, so that it is told why in its own protocol.
+    So its steps are work in slices: other clients are served in between. A client that does not use TLS gets a
+    conversation with an authenticator that refuses it, so that it learns why in its own protocol.
     """
 
     __slots__ = ("_begin", "_context", "_outlet", "_over", "_refused", "_timer", "_tls", "heard")
@@ -47,7 +55,7 @@ class Handshake:
         self._timer = broker.timers.at(self.heard + broker.limits.connect_timeout, self._timed_out, outlet)
 
     def describe(self) -> dict[str, str]:
-        """What the client has sent last, for people; its name is not known yet."""
+        """A description of the client for log lines; its name is not known yet."""
         return {"client": "", "protocol": "TLS", "sent": "handshake"}
 
     def receive(self, data: bytes) -> None:
@@ -79,7 +87,7 @@ class Handshake:
         outlet.go_on_reading()
         if done:
             self._begin_conversation(None)
-            tls.receive(b"")  # data may have come with the last step
+            tls.receive(b"")  # the last step's bytes may contain application data
 
     def _begin_conversation(self, authenticator: Authenticator | None) -> None:
         self._close()
@@ -91,7 +99,7 @@ class Handshake:
         self._outlet.finish()
 
     def _timed_out(self, _now: float) -> None:
-        if self._tls is None:  # no byte was received: somebody checks whether the port is open
+        if self._tls is None:  # no byte was received, as from a port check: not worth a warning
             self._outlet.gone()
         else:
             self._refuse(TimeoutError())

@@ -1,4 +1,9 @@
-"""Listeners: where clients connect."""
+"""Listeners: a configured address with its sockets, its rules, and the layers that each client gets.
+
+A new client goes the shortest way that its listener allows: straight to the reactor for plain TCP and Unix sockets,
+else through a `LayeredOutlet`. There, `Handshake` is first in line for TLS, and `_begin` puts the layers together once
+it is known how the client is authenticated.
+"""
 
 import logging
 import os
@@ -80,7 +85,7 @@ class Listener:
         self._reactor.register(outlet)
 
     def _begin(self, outlet: LayeredOutlet, tls: Tls | None, authenticator: Authenticator | None) -> None:
-        """The conversation begins; without a authenticator, the client's certificate decides which it is."""
+        """Begin the conversation and stack its layers; without an authenticator, the client's certificate decides."""
         config = self.config
         self._writer.opened(outlet, authenticator or self._authenticator_for(tls), config.protocol)
         top: Receiver = outlet.connection
@@ -92,7 +97,7 @@ class Listener:
         outlet.above = top
 
     def _refused(self, outlet: LayeredOutlet, why: Exception) -> None:
-        """There will be no conversation: because of TLS, of the network, or for want of time."""
+        """Log a client whose handshake failed or took too long."""
         peer = outlet.peer()
         warnings.warning(
             "handshake", "client refused", listener=self.config.name, peer=peer, detail=network_error_text(why, peer)

@@ -1,4 +1,13 @@
-"""TLS for one client as a layer between its socket and what it says: bytes in, bytes out, no sockets."""
+"""TLS for one client as a layer between its socket and the layers above: bytes in, bytes out, no sockets.
+
+**What it owns.** OpenSSL's session, its two memory buffers, and bytes of a read that one turn could not decrypt.
+
+**Inbound.** A read is fed to OpenSSL in portions of `_FED` bytes, and all plain text of it goes up in one piece. If it
+holds very many small records, the rest waits in `_untaken` for a slice, and the client is not read from; bytes that
+come all the same are appended, so the order is kept.
+
+**Outbound.** `encrypt` returns records; whatever OpenSSL wants to send itself (alerts, key updates) leaves with them.
+"""
 
 import ssl
 from collections.abc import Mapping
@@ -8,11 +17,11 @@ from typing import Any
 from heliograph.server.network.layered import LayeredOutlet
 from heliograph.server.network.sockets import Receiver
 
-# What a record carries at most. OpenSSL gives no more than that at once, and takes no more.
+# The most plain text in a record, and so the most that one call of OpenSSL reads or writes.
 _RECORD = 16 << 10
-# Bytes that OpenSSL gets at once: its buffers keep the size that they had to have once.
+# Bytes that are fed to OpenSSL at once: its buffers never shrink again.
 _FED = 32 << 10
-# So many records are enough for a turn. What is fed at once may hold 1400, which take 2 ms, and then they are handled.
+# Records for one turn. One portion of `_FED` bytes may hold 1400, which take 2 ms to decrypt, before they are handled.
 _MANY = 500
 
 
@@ -22,14 +31,14 @@ class Tls:
     __slots__ = ("_incoming", "_outgoing", "_session", "_untaken", "above", "outlet")
 
     above: Receiver
-    """Takes what the client has said, once it has shaken hands."""
+    """The layer above, which gets plain text once the handshake is done."""
 
     def __init__(self, context: ssl.SSLContext, outlet: LayeredOutlet) -> None:
         self.outlet = outlet
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._session = context.wrap_bio(self._incoming, self._outgoing, server_side=True)
         self._untaken: list[bytes | memoryview] | None = None
-        """What has come and has to wait until it is the client's turn again."""
+        """Received bytes that wait for the client's next slice; None if there are none."""
 
     # The handshake
 
@@ -55,7 +64,7 @@ class Tls:
         """Bytes have come from the socket: decrypt them, and hand on what there is."""
         if self._untaken is not None:
             self._untaken.append(data)
-            self.outlet.stop_reading()  # whoever let it be read from did not know
+            self.outlet.stop_reading()  # reading was resumed by something that does not know of `_untaken`
             return
         pieces: list[bytes] = []
         goes_on = True
@@ -72,7 +81,7 @@ class Tls:
             self.outlet.end_when_taken()
 
     def _decrypt_much(self, pieces: list[bytes], data: memoryview) -> bool:
-        """Decrypt what there is time for, however small its records are; whether there can be more."""
+        """Decrypt until `_MANY` records are read; the rest waits for a slice. False if the connection has ended."""
         for at in range(0, len(data), _FED):
             if len(pieces) > _MANY:
                 self._untaken = [data[at:]]
@@ -91,10 +100,13 @@ class Tls:
         self.receive(b"".join(untaken))
 
     def _decrypt(self, pieces: list[bytes], size: int) -> bool:
-        """Add what is whole to the pieces; whether there can be more. No record holds more than `size`, as a rule."""
+        """Add the plain text of complete records to `pieces`; False if the connection has ended.
+
+        `size` is the most that a record is expected to hold.
+        """
         asked = min(size, _RECORD) or _RECORD
         try:
-            # To ask for what is not there is an exception, which costs as much as decrypting a small record.
+            # Reading when there is nothing raises an exception, which costs as much as decrypting a small record.
             while piece := self._session.read(asked):
                 pieces.append(piece)
                 if len(piece) < asked and not self._incoming.pending:
@@ -102,7 +114,7 @@ class Tls:
                 asked = _RECORD
         except ssl.SSLWantReadError:
             return True
-        except ssl.SSLError:  # what OpenSSL has to say about it waits to be written
+        except ssl.SSLError:  # OpenSSL's alert is in `_outgoing`, and is sent with the next flush
             return False
         self.outlet.left = True
         return False
@@ -110,13 +122,13 @@ class Tls:
     # Bytes out
 
     def encrypt(self, data: bytes | memoryview) -> bytes:
-        """These bytes as records, behind whatever else the client has to be told."""
+        """These bytes as records, behind what OpenSSL itself has to send."""
         write = self._session.write
         try:
             sent = write(data) if data else 0
             while sent < len(data):
                 sent += write(memoryview(data)[sent:])
-        except ssl.SSLError:  # the connection has failed, and its client is told
+        except ssl.SSLError:  # the connection has failed; an alert for the client is in `_outgoing`
             if not self.outlet.finished:
                 self.outlet.finish()
         return self._outgoing.read()

@@ -22,10 +22,9 @@ _SUBPROTOCOLS = {
 _UNSUPPORTED_DATA = 1003
 _NORMAL_CLOSURE = 1000
 _TRY_AGAIN_LATER = 1013
-# What has come of a frame is charged from so many bytes on; less is part of what a connection takes.
+# Bytes of an incomplete frame from which on they are charged to the client; less is part of a connection's base cost.
 _WORTH_CHARGING = 4096
-# The library makes an object for each frame of a read, and a read may hold 40,000 of them: so many bytes of the
-# smallest frames do not take long.
+# Bytes that are parsed at once. The library makes an object for each frame, and a read may hold 40,000 small ones.
 _SMALL = 4 << 10
 # A frame may hold several packets; this much more than the largest packet is accepted in one.
 _FRAME_SLACK = 1 << 20
@@ -50,7 +49,7 @@ class WebSocket:
         self._websocket = ServerProtocol(subprotocols=_SUBPROTOCOLS[protocol], max_size=limit)
 
     def in_frames(self, pieces: list[bytes | memoryview]) -> list[bytes | memoryview]:
-        """All of this in one binary frame, behind what the WebSocket itself has to say."""
+        """These pieces as one binary frame, behind the control frames that wait to be sent."""
         websocket = self._websocket
         if pieces:
             with suppress(InvalidState):  # the closing handshake is under way
@@ -71,10 +70,10 @@ class WebSocket:
             self._portions.take(data, self)
 
     def _take_request(self, data: bytes) -> int:
-        """Take what belongs to the request that opens the WebSocket; where that ends.
+        """Take the request that opens the WebSocket; returns where it ends in `data`.
 
-        What stands behind it is looked at when it has been answered, so it goes in line by line: were the frames
-        refused before the request, there would be no way to answer it any more.
+        The library gets it line by line, so that it does not parse frames behind the request before the request is
+        answered: an invalid frame would close the connection without an answer.
         """
         websocket, at = self._websocket, 0
         while websocket.state is State.CONNECTING and not websocket.eof_sent and at < len(data):
@@ -84,12 +83,12 @@ class WebSocket:
         return at
 
     def take_portion(self, data: bytes) -> bool:
-        """Take what there is time for. What comes after the end is dropped by the library."""
+        """Parse one portion. The library drops what follows a close frame."""
         self._receive(data)
         return True
 
     def have_taken(self) -> None:
-        """So much for this turn."""
+        """End a turn: charge incomplete frames, send control frames, and finish if the WebSocket is closing."""
         websocket = self._websocket
         self._charge(len(websocket.reader.buffer) + sum(map(len, self._portions.waiting or ())))
         if websocket.writes:  # a pong, or the answer to the request
@@ -106,7 +105,7 @@ class WebSocket:
                 self._take_frame(self.outlet.connection, event)
 
     def _charge(self, size: int) -> None:
-        """So many bytes of a frame, or of the handshake, wait for the rest of it."""
+        """Charge the bytes of an incomplete frame or request to the client; close the WebSocket if memory is short."""
         if size < _WORTH_CHARGING:
             self._hold = None
             return
@@ -121,7 +120,7 @@ class WebSocket:
         """The client has gone."""
         self._portions.drop()
         self._hold = None
-        self._websocket.parser.close()  # the two keep each other alive
+        self._websocket.parser.close()  # breaks a reference cycle
 
     def _shake_hands(self, request: Request) -> None:
         origins = request.headers.get_all("Origin")

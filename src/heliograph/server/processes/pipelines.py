@@ -1,4 +1,9 @@
-"""The pipelines of a server: one process each, restarted when it dies, stopped before the server, changed on reload."""
+"""The pipelines of a server: one process each, restarted when it dies, stopped before the server, changed on reload.
+
+`Pipelines` owns a `PipelineProcess` for each configured pipeline. Calls of management and reloads return at once:
+stopping and restarting are tasks in `_changing`, which `stop` waits for. Figures come from status files and streams,
+and are read in a thread once a second, because reading files would hold up messages.
+"""
 
 import asyncio
 import contextlib
@@ -48,10 +53,10 @@ def running(config_file: str, pages: Callable[[], str]) -> Command:
 
 
 class PipelineProcess(SupervisedProcess):
-    """Keeps one pipeline running. What it, Java and Spark's workers write becomes lines of the server's log."""
+    """Keeps one pipeline running. Output of the process, of Java and of Spark's workers goes to the server's log."""
 
     what = "pipeline"
-    patience = 45.0  # the batch in hand is finished, then Java ends
+    patience = 45.0  # for the current batch, and then for Java, to end
     errors = asyncio.subprocess.PIPE
 
     def __init__(self, name: str, command: Command) -> None:
@@ -60,7 +65,7 @@ class PipelineProcess(SupervisedProcess):
 
     @property
     def told(self) -> str:
-        """How it is doing, as it says itself while it runs; nothing if it has not been started yet."""
+        """The state that is shown: while it runs, the one it reports itself; empty if it was never started."""
         if self.state is State.RUNNING:
             return str(self.report.get("state", State.STARTING))
         return self._end if self.state is State.STOPPED else str(self.state)
@@ -100,11 +105,11 @@ class PipelineProcess(SupervisedProcess):
 Facts = dict[str, Any]
 
 _LOOK = 1.0
-"""Seconds between two looks at what pipelines say."""
+"""Seconds between two reads of the pipelines' figures."""
 
 
 class Pipelines:
-    """The pipelines that the server runs as processes of their own, and what is known of others in its folder."""
+    """The pipelines that the server runs as processes, and figures of others that have a folder in its data."""
 
     def __init__(self, config: Config, pages: Callable[[], str]) -> None:
         """`pages` is the URL of the server's own pages, when they are there."""
@@ -117,7 +122,7 @@ class Pipelines:
         self._figures: list[Facts] = []
 
     def start(self) -> None:
-        """Start those that are to be started. The server's pages are there."""
+        """Start the pipelines whose `start` is true. Called when the server's pages are up, as pipelines read them."""
         self._looking = asyncio.ensure_future(self._look())
         for name, process in self._processes.items():
             if self._configured[name].start:
@@ -133,7 +138,7 @@ class Pipelines:
         await asyncio.gather(*(process.stop() for process in self._processes.values()))
 
     def reload(self, config: Config) -> None:
-        """Be as a new configuration says: what is new is started, what has changed is started again."""
+        """Apply a new configuration: start new pipelines, restart changed ones, stop those that are gone."""
         old, new = self._configured, {one.name: one for one in config.pipelines}
         self._configured = new
         for name in old.keys() - new.keys():
@@ -150,7 +155,7 @@ class Pipelines:
 
     @staticmethod
     async def _restart(process: PipelineProcess, old: PipelineConfig, new: PipelineConfig) -> None:
-        """As the new configuration says; one that an operator has stopped stays so unless `start` has changed."""
+        """Restart with the new configuration. One that an operator has stopped stays so unless `start` has changed."""
         goes_on = process.wanted or (new.start and not old.start)
         await process.stop()
         if goes_on and new.start:
@@ -164,7 +169,7 @@ class Pipelines:
     # How they are doing
 
     async def _look(self) -> None:
-        """Read what pipelines say: in a thread, because it is files and streams that are read."""
+        """Read figures once a second, in a thread, because reading files blocks."""
         while True:
             if self._processes or (self._directory / PIPELINES_FOLDER).exists():
                 try:
@@ -189,7 +194,7 @@ class Pipelines:
     # What management asks for
 
     def list(self) -> list[Facts]:
-        """How each is doing: the state is that of now, all else as of a moment ago."""
+        """Figures of each pipeline; the state is current, all else up to `_LOOK` seconds old."""
         return [{**one, "state": told} if (told := self._told(one["name"])) else one for one in self._figures]
 
     def _told(self, name: str) -> str:
@@ -230,7 +235,7 @@ class Pipelines:
             log.info("pipeline removed", extra={"pipeline": name})
 
     def _by_hand(self, name: str) -> Facts | None:
-        """What is known of one that is not in the configuration."""
+        """The figures of a pipeline that is not in the configuration."""
         return next((one for one in self._figures if one["name"] == name), None)
 
     def _find(self, name: str) -> PipelineProcess:

@@ -1,4 +1,15 @@
-"""A process that the server starts beside itself, watches, and starts again when it dies."""
+"""A process that the server starts beside itself, watches, and starts again when it dies.
+
+Theory of operation
+1. A `SupervisedProcess` owns one child process at a time, and the task `_keeping` that runs it again and again.
+   `wanted` is what operators and the configuration ask for; `state` is what the process does.
+2. States: stopped -> starting -> running (with the first report) -> waiting (it has died) -> starting, and so on.
+   `stop` leads to stopping -> stopped, from waiting directly to stopped.
+3. `start` during `stopping` only sets `wanted`; `_has_stopped` then starts the process again. So there are never two of
+   one name.
+4. The pause before a restart grows while the process keeps dying, and is reset once it has lived for `_WELL` seconds.
+5. The child ends when its standard input does, so it never outlives the server, not even if that is killed.
+"""
 
 import asyncio
 import contextlib
@@ -20,14 +31,14 @@ Command = Callable[[str], Sequence[str]]
 
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 30.0
-# A process that has lived so long was well: the next end is a new story.
+# Seconds of life after which earlier failures no longer count: the next restart has a short pause again.
 _WELL = 60.0
-# What systemd told the server is not for its children: they must not report to it in the server's place.
+# Variables that systemd set for the server: with them, a child would report to systemd in the server's place.
 _NOT_INHERITED = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID")
 
 
 class State(StrEnum):
-    """How a process is doing."""
+    """What a supervised process does."""
 
     STARTING = "starting"
     RUNNING = "running"
@@ -40,29 +51,28 @@ class State(StrEnum):
 class SupervisedProcess:
     """Keeps one process running until it is told to stop.
 
-    The process writes what it has to report to its standard output, a JSON object a line, and ends when its standard
-    input does: so it never outlives the server that started it, however that went.
+    The process reports on its standard output, one JSON object per line, and ends when its standard input does.
     """
 
     what = "process"
-    """What it is, in the log."""
+    """The kind of process, for log lines."""
     patience = 15.0
     """Seconds that it may take to stop before it is killed."""
     errors: int | None = None
-    """Where its standard error goes; None is where the server's own goes."""
+    """Where its standard error goes; None: to that of the server."""
 
     def __init__(self, name: str, command: Command) -> None:
         self.name = name
         self.state = State.STOPPED
         self.restarts = 0
         self.report: dict[str, Any] = {}
-        """What the process said last."""
+        """The latest report of the process."""
         self._command = command
         self._process: asyncio.subprocess.Process | None = None
         self._keeping: asyncio.Task[None] | None = None
         self._settled = asyncio.Event()
         self.wanted = False
-        """Whether it is to run."""
+        """Whether the process is meant to run."""
 
     @property
     def pid(self) -> int | None:
@@ -75,7 +85,7 @@ class SupervisedProcess:
         return {self.what.replace(" ", "_"): self.name}
 
     def start(self) -> None:
-        """Have it run from now on. One that is about to stop does so, and is then started again."""
+        """Run the process from now on. If it is being stopped, it is started again once it has stopped."""
         self.wanted = True
         if self._keeping is None or self._keeping.done():
             self._begin()
@@ -86,7 +96,7 @@ class SupervisedProcess:
         self._keeping = asyncio.ensure_future(self._keep())
 
     def _has_stopped(self) -> None:
-        """It was told to stop, and has; meanwhile somebody may have told it to start."""
+        """Note that the process has stopped, and start it again if that was asked for meanwhile."""
         self.state = State.STOPPED
         if self.wanted:
             self._begin()
@@ -96,17 +106,17 @@ class SupervisedProcess:
         await self._settled.wait()
 
     async def stop(self) -> None:
-        """Have it stop, and wait until it has."""
+        """Stop the process, and wait until it has ended; kill it after `patience` seconds."""
         self.wanted = False
         keeping = self._keeping
         if keeping is None or keeping.done():
             return
         process = self._process
-        if process is None:  # it was about to be started again
+        if process is None:  # it has died, and the pause before its restart is under way
             keeping.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await keeping
-            if self._keeping is keeping:  # nobody else who waited for the same has started it again
+            if self._keeping is keeping:  # no other call of `stop` that waited here has started it again
                 self._has_stopped()
             return
         self.state = State.STOPPING
@@ -117,7 +127,7 @@ class SupervisedProcess:
             await asyncio.wait({keeping})
 
     def reload(self) -> None:
-        """Have it read the configuration again."""
+        """Tell the process to read the configuration again."""
         if self.state is State.RUNNING and self._process is not None:
             self._signal(self._process, signal.SIGHUP)
 
@@ -131,7 +141,7 @@ class SupervisedProcess:
         return False
 
     async def _keep(self) -> None:
-        """Run the process again and again; longer pauses between if it keeps dying."""
+        """Run the process until it is stopped or done; pause longer between runs if it keeps dying."""
         backoff = Backoff(FIRST_PAUSE, LONGEST_PAUSE)
         while True:
             began = time.monotonic()
@@ -158,7 +168,7 @@ class SupervisedProcess:
         self.state = State.STOPPED
 
     async def _run_once(self) -> tuple[int | None, str]:
-        """Run the process to its end: its exit status if it got so far, and how that was, for people."""
+        """Run the process once; returns its exit status (None if it did not start) and a text about how it ended."""
         environment = {key: value for key, value in os.environ.items() if key not in _NOT_INHERITED}
         try:
             process = self._process = await asyncio.create_subprocess_exec(
@@ -185,7 +195,7 @@ class SupervisedProcess:
         return code, f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit status {code}"
 
     async def _read_errors(self, process: asyncio.subprocess.Process) -> None:
-        """Take what the process writes to its standard error, if that does not go elsewhere."""
+        """Read the standard error of the process, if `errors` is a pipe."""
 
     def _take_report(self, line: bytes) -> None:
         try:

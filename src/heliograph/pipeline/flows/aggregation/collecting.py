@@ -34,7 +34,7 @@ class CollectJob(FlowJob):
     """The AggregateReply; the entry is the input that gets the replies."""
 
     def new_worker(self, definition: FlowDefinition) -> "CollectingWorker":
-        """What does the work in a process."""
+        """A new worker for this process."""
         return CollectingWorker(definition, self.entry, self.state, self.lookup_cache, self.node)
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
