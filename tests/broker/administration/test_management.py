@@ -10,10 +10,11 @@ from heliograph.amqp.codec.values import ULong
 from heliograph.amqp.messages.message import Data, Message, Value, decode_message, encode_message
 from heliograph.broker.administration.management import carry_out
 from heliograph.broker.broker import Broker
-from heliograph.broker.core.queue_definition import DEAD_LETTER_QUEUE, QueueDefinition
+from heliograph.broker.core.queue_definition import DEAD_LETTER_QUEUE, TEMPORARY_MODEL, QueueDefinition
 from heliograph.broker.errors import Refused
 from heliograph.broker.queues.consumer import rejected
 from heliograph.broker.queues.refusal import NOT_FOUND
+from heliograph.broker.storage.store import Store
 
 
 def handle(broker: Broker, request: Message) -> Message:
@@ -278,3 +279,141 @@ def test_queue_managers_are_listed_shown_started_and_stopped(queue_scene: Scene)
 
 def test_a_broker_without_a_process_has_no_queue_managers(queue_scene: Scene) -> None:
     assert asked(queue_scene, "qm-list")[0] == 409
+
+
+def test_the_dead_letter_queue_is_chosen_by_name(queue_scene: Scene) -> None:
+    queue_scene.queue("DEAD")
+    queue_scene.queues.create_dynamic(TEMPORARY_MODEL, object(), "CLIENTS")
+    (temporary,) = [one.name for one in queue_scene.queues.definitions() if one.name.startswith("CLIENTS.")]
+    assert done(queue_scene, "qm-alter", dead_letter_queue="DEAD") == {"dead_letter_queue": "DEAD"}
+    assert queue_scene.queues.dead_letter_queue == "DEAD"
+    assert asked(queue_scene, "qm-alter", dead_letter_queue="NOWHERE")[0] == 404
+    assert asked(queue_scene, "qm-alter", dead_letter_queue=temporary)[0] == 409
+    assert done(queue_scene, "qm-alter") == {"dead_letter_queue": "DEAD"}
+    assert done(queue_scene, "qm-alter", dead_letter_queue="") == {"dead_letter_queue": DEAD_LETTER_QUEUE}
+
+
+# -- subscriptions of an administrator ---------------------------------------------------------------------------------
+
+
+def test_a_subscription_is_defined_listed_and_deleted(queue_scene: Scene) -> None:
+    queue = queue_scene.queue()
+    selector = "colour = 'red'"
+    assert done(queue_scene, "subscription-define", name="S", topic="a/#", queue="Q", selector=selector) == {
+        "name": "S",
+        "replaced": False,
+    }
+    done(queue_scene, "subscription-define", name="T", topic="b", queue="Q")
+    told = {"name": "S", "topic": "a/#", "queue": "Q", "selector": selector}
+    assert done(queue_scene, "subscription-list") == [told, {"name": "T", "topic": "b", "queue": "Q", "selector": ""}]
+    assert done(queue_scene, "subscription-list", pattern="S*") == [told]
+    queue_scene.broker.publish_message("b", b"x")
+    assert done(queue_scene, "subscription-delete", name="T") == {"name": "T"}
+    queue_scene.broker.publish_message("b", b"y")
+    assert queue.depth == 1
+    assert asked(queue_scene, "subscription-delete", name="T") == (404, {"error": "there is no subscription T"})
+
+
+def test_a_subscription_may_be_replaced(queue_scene: Scene) -> None:
+    one, two = queue_scene.queue("ONE"), queue_scene.queue("TWO")
+    done(queue_scene, "subscription-define", name="S", topic="a", queue="ONE")
+    again = {"name": "S", "topic": "a", "queue": "TWO"}
+    assert asked(queue_scene, "subscription-define", **again)[0] == 409
+    assert done(queue_scene, "subscription-define", **again, replace=True) == {"name": "S", "replaced": True}
+    queue_scene.broker.publish_message("a", b"x")
+    assert (one.depth, two.depth) == (0, 1)
+    done(queue_scene, "subscription-define", **again, selector="colour = 'red'", replace=True)
+    queue_scene.broker.publish_message("a", b"x")
+    assert two.depth == 1
+
+
+def test_a_replacement_that_makes_no_sense_leaves_what_there_is(queue_scene: Scene) -> None:
+    queue = queue_scene.queue()
+    done(queue_scene, "subscription-define", name="S", topic="a", queue="Q")
+    for topic, selector in (("a/#/b", ""), ("b", "colour =")):
+        status, _ = asked(
+            queue_scene, "subscription-define", name="S", topic=topic, queue="Q", selector=selector, replace=True
+        )
+        assert status == 400
+    queue_scene.broker.publish_message("a", b"x")
+    assert queue.depth == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "status"),
+    [
+        ({"name": ""}, 400),
+        ({"topic": ""}, 400),
+        ({"queue": ""}, 400),
+        ({"name": "x" * 256}, 400),
+        ({"name": "a\nb"}, 400),
+        ({"topic": "a/#/b"}, 400),
+        ({"selector": "a ="}, 400),
+        ({"queue": "NOWHERE"}, 404),
+        ({"topic": "taken"}, 409),
+    ],
+)
+def test_what_cannot_be_a_subscription_is_refused(queue_scene: Scene, changes: dict[str, str], status: int) -> None:
+    queue = queue_scene.queue()
+    queue_scene.broker.bindings.bind("taken", queue)
+    wanted = {"name": "S", "topic": "a", "queue": "Q", **changes}
+    assert asked(queue_scene, "subscription-define", **wanted)[0] == status
+    assert queue_scene.broker.bindings.named() == []
+
+
+def test_the_queue_of_a_client_is_not_for_an_administrators_subscription(queue_scene: Scene) -> None:
+    queue = queue_scene.queues.create_dynamic(TEMPORARY_MODEL, object())
+    assert asked(queue_scene, "subscription-define", name="S", topic="a", queue=queue.name) == (
+        409,
+        {"error": f"queue {queue.name} belongs to a client"},
+    )
+
+
+# -- pipelines ---------------------------------------------------------------------------------------------------------
+
+
+class Pipelines:
+    """A server with one pipeline."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[Any, ...]] = []
+
+    def list(self) -> list[dict[str, Any]]:
+        return [{"name": "P"}]
+
+    def start_one(self, name: str) -> None:
+        self.calls.append(("start", name))
+
+    def stop_one(self, name: str) -> None:
+        self.calls.append(("stop", name))
+
+    def remove_one(self, name: str, *, purge: bool) -> dict[str, Any]:
+        self.calls.append(("remove", name, purge))
+        return {"left": ["files"]}
+
+
+def test_pipelines_are_listed_started_stopped_and_removed(queue_scene: Scene) -> None:
+    pipelines = queue_scene.broker.pipelines = Pipelines()
+    assert done(queue_scene, "pipeline-list") == [{"name": "P"}]
+    assert done(queue_scene, "pipeline-start", name="P") == {"name": "P"}
+    assert done(queue_scene, "pipeline-stop", name="P") == {"name": "P"}
+    assert done(queue_scene, "pipeline-remove", name="P") == {"left": ["files"]}
+    done(queue_scene, "pipeline-remove", name="P", purge=True)
+    assert pipelines.calls == [("start", "P"), ("stop", "P"), ("remove", "P", False), ("remove", "P", True)]
+
+
+def test_a_broker_without_a_process_has_no_pipelines(queue_scene: Scene) -> None:
+    assert asked(queue_scene, "pipeline-list")[0] == 409
+
+
+# -- while the disk is in trouble --------------------------------------------------------------------------------------
+
+
+def test_what_the_log_has_to_know_waits_for_the_disk(durable: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    durable.queue()
+    monkeypatch.setattr(Store, "trouble", "no space left")
+    assert asked(durable, "queue-define", name="R") == (
+        503,
+        {"error": "messages cannot be stored at present: no space left"},
+    )
+    assert asked(durable, "queue-show", name="Q")[0] == 200

@@ -7,6 +7,8 @@ from heliograph.amqp import Accepted, Error, Flowed, Modified, Rejected, Release
 from heliograph.amqp.codec.performatives import ReceiverSettleMode, SenderSettleMode
 from heliograph.amqp.codec.values import Described, Symbol, ULong
 from heliograph.amqp.messages.message import decode_message
+from heliograph.broker.amqp.peer import AmqpPeer
+from heliograph.broker.queues.entry import Entry
 
 SELECTOR = 0x0000468C00000004
 DEAD = "SYSTEM.DEAD.LETTER.QUEUE"
@@ -412,3 +414,67 @@ def test_what_is_accepted_right_before_the_end_is_gone_though_both_come_in_one_r
     scene.run()
     other = scene.amqp("other")
     assert other.bodies(other.receiver()) == []
+
+
+# What goes wrong
+
+
+def spoil(monkeypatch, which):
+    """Messages with this text cannot be encoded."""
+    whole = Entry.outgoing
+
+    def outgoing(entry, now):
+        if which in entry.payload:
+            raise ValueError(which)
+        return whole(entry, now)
+
+    monkeypatch.setattr(Entry, "outgoing", outgoing)
+
+
+@pytest.mark.parametrize("others", [True, False])
+def test_a_message_that_cannot_be_encoded_is_a_dead_letter_and_others_go_on(
+    scene, client, queue, monkeypatch, failures, others
+):
+    scene.broker.defects._journal = failures
+    spoil(monkeypatch, b"odd")
+    sender = client.sender("q")
+    client.send(sender, text("odd"), *([text("a"), text("b")] if others else []))
+    link = client.receiver("q")
+    assert client.bodies(link) == (["a", "b"] if others else [])
+    assert [what for what, _ in failures.seen] == ["a message of queue q could not be encoded"]
+    assert scene.broker.defects.culprits == []
+    assert scene.broker.queues.find(DEAD).depth == 1
+
+
+def test_a_browser_leaves_out_what_cannot_be_encoded(scene, client, queue, monkeypatch, failures):
+    scene.broker.defects._journal = failures
+    spoil(monkeypatch, b"odd")
+    client.send(client.sender("q"), text("odd"), text("a"))
+    link = client.receiver(Source("q", distribution_mode="copy"))
+    assert client.bodies(link) == ["a"]
+    assert queue.depth == 2
+
+
+def test_a_link_that_cannot_send_is_blamed_on_its_client(scene, client, queue, monkeypatch, failures):
+    scene.broker.defects._journal = failures
+    link = client.receiver()
+    monkeypatch.setattr(AmqpPeer, "sent", lambda *_: 1 / 0)
+    sender = scene.amqp("sender")
+    sender.send(sender.sender("q"), text("a"))
+    assert [what for what, _ in failures.seen] == ["messages could not be sent"]
+    assert scene.broker.defects.culprits == [client.outlet]
+    assert (queue.depth, queue.in_flight, len(queue.consumers)) == (1, 0, 0)
+    assert link is not None
+
+
+def test_very_many_are_settled_bit_by_bit_and_then_answered(scene, client, queue):
+    number = 3000
+    queue.put([text(str(n)) for n in range(number)])
+    link = client.receiver(credit=number)
+    deliveries = client.messages(link)
+    assert len(deliveries) == number
+    link.settle(deliveries[0].number, deliveries[-1].number, Accepted())
+    scene.run()
+    scene.run_slices()
+    scene.run()
+    assert (queue.depth, queue.in_flight) == (0, 0)

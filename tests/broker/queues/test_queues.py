@@ -10,9 +10,11 @@ from heliograph.broker.core.queue_definition import (
     QueueDefinition,
     QueueKind,
 )
-from heliograph.broker.errors import NoSuchQueue, Refused
+from heliograph.broker.errors import InvalidQueue, NoSuchQueue, Refused
 from heliograph.broker.queues.consumer import ACCEPTED, RELEASED
+from heliograph.broker.storage.queue_records import QueueRecords, queue_record
 from heliograph.errors import Problem
+from heliograph.log import Record
 
 
 def test_the_server_s_own_queues_are_always_there(either):
@@ -148,3 +150,75 @@ def test_figures(either):
     assert (figures.high_water, figures.consumers) == (3, 1)
     queue.settle(consumer.entries, ACCEPTED)
     assert queue.statistics().depth == 0
+
+
+# Dead letters of all queues, and queues that clients have made
+
+
+def test_a_queue_for_dead_letters_is_made_if_it_is_not_there(either):
+    either.queues.open_dead_letter_queue("DEAD")
+    assert either.queues.dead_letter_queue == "DEAD"
+    assert either.queues.find("DEAD").definition.max_depth == either.queues.find(DEAD_LETTER_QUEUE).definition.max_depth
+    assert either.queues.is_servers(either.queues.find("DEAD"))
+    either.queue("ALIAS", kind="alias", target="DEAD")
+    with pytest.raises(InvalidQueue, match="expected a local queue for dead letters, found ALIAS of kind alias"):
+        either.queues.open_dead_letter_queue("ALIAS")
+
+
+def test_what_an_administrator_has_chosen_for_dead_letters_counts_after_a_restart(durable):
+    durable.queue("CHOSEN")
+    durable.queues.send_dead_letters("CHOSEN")
+    durable.restart()
+    durable.queues.open_dead_letter_queue(DEAD_LETTER_QUEUE)
+    assert durable.queues.dead_letter_queue == "CHOSEN"
+    durable.queues.send_dead_letters("")
+    durable.restart()
+    durable.queues.open_dead_letter_queue(DEAD_LETTER_QUEUE)
+    assert durable.queues.dead_letter_queue == DEAD_LETTER_QUEUE
+
+
+def test_dead_letters_do_not_go_to_queues_of_clients(either):
+    queue = either.queues.create_dynamic(TEMPORARY_MODEL, object())
+    with pytest.raises(Refused, match="belongs to a client"):
+        either.queues.send_dead_letters(queue.name)
+
+
+def test_without_memory_there_is_no_new_queue(either):
+    either.broker.memory.set_limit(1)
+    with pytest.raises(Refused, match="there is no memory for queue Q"):
+        either.queue()
+    assert not either.queues.is_defined("Q")
+
+
+def test_a_temporary_queue_needs_somebody_to_go_with(either):
+    with pytest.raises(InvalidQueue, match="expected a creator"):
+        either.queue(temporary=True)
+
+
+@pytest.mark.parametrize("change", [{"kind": "model"}, {"temporary": True}])
+def test_what_a_queue_is_cannot_be_altered(either, change):
+    either.queue()
+    with pytest.raises(Refused, match="cannot be changed"):
+        either.queues.alter("Q", **change)
+
+
+def test_only_a_model_has_queues_made_after_it(either):
+    either.queue()
+    with pytest.raises(Refused, match="queue Q is no model"):
+        either.queues.create_dynamic("Q", object())
+
+
+def test_a_queue_that_the_log_has_no_messages_of_is_set_aside(durable):
+    queue = durable.queue()
+    durable.put(queue, "a", durable=True)
+    kind, body = queue_record(queue.definition, 4711, [])
+    found = QueueRecords()
+    found.take(Record(8, kind, body))
+    failed = []
+    durable.queues._queues.pop("Q")
+    durable.queues._definitions.pop("Q")
+    owned = durable.queues.recover(found, lambda record, error: failed.append((record.position, str(error))))
+    assert owned == set()
+    assert failed == [(8, "expected cursor 4711 with its messages, found none")]
+    assert found.names() == []
+    assert not durable.queues.is_defined("Q")

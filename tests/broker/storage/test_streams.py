@@ -10,12 +10,15 @@ from broker.clients import START, Scene
 from heliograph.broker.broker import Broker
 from heliograph.broker.core.limits import Limits
 from heliograph.broker.core.timers import Clock
-from heliograph.broker.storage import record_kinds
+from heliograph.broker.errors import StreamConflict, StreamKept, TooManyStreams
+from heliograph.broker.storage import record_kinds, streams
+from heliograph.broker.storage.set_aside import reason
 from heliograph.broker.storage.store import Store
 from heliograph.broker.storage.streams import StreamOptions
 from heliograph.errors import Problem
 from heliograph.log.errors import OffsetAhead, OffsetGone
 from heliograph.log.log import LogOptions
+from heliograph.log.record import Record
 from heliograph.log.segment import segment_files
 from heliograph.log.streams.stream_reader import StreamReader
 from heliograph.mqtt import Publish, Reason, Subscription
@@ -447,3 +450,97 @@ def test_a_stream_is_deleted_while_retention_is_at_it(start):
     pending = [cursor.pending for cursor in stream.cursors]
     assert not list(steps)
     assert [cursor.pending for cursor in stream.cursors] == pending
+
+
+# Streams that are made while the server runs
+
+
+def test_a_stream_is_made_once_and_is_there_after_a_restart(start):
+    scene = start()
+    stream, is_new = scene.store.make_stream(StreamOptions("made", "a/#", partitions=2))
+    scene.broker.feed(stream)
+    assert is_new
+    assert scene.store.make_stream(StreamOptions("made", "a/#")) == (stream, False)
+    scene.client("p").publish("a/b", b"x")
+    scene.settle()
+    scene.restart()
+    (again,) = scene.store.streams.by_name.values()
+    assert (again.made, len(again.cursors)) == (True, 2)
+    assert scene.read_all("made") == [b"x"]
+
+
+def test_a_name_with_another_filter_is_a_conflict(start):
+    scene = start(ALL)
+    with pytest.raises(StreamConflict, match='expected its filter, "a/#", found "b"'):
+        scene.store.make_stream(StreamOptions("all", "b"))
+
+
+def test_a_stream_that_is_no_longer_configured_is_fed_again_when_it_is_made(start):
+    scene = start(ALL)
+    scene.client("p").publish("a/b", b"1")
+    scene.restart()
+    stream, is_new = scene.store.make_stream(ALL)
+    assert (is_new, stream.made) == (True, True)
+    scene.broker.feed(stream)
+    scene.client("p").publish("a/b", b"2")
+    scene.settle()
+    assert [payload for _, _, payload in scene.read("all")] == [b"1", b"2"]
+
+
+def test_a_made_stream_that_is_configured_belongs_to_the_configuration(start):
+    scene = start()
+    scene.store.make_stream(ALL)
+    scene.restart(ALL)
+    stream = scene.store.streams.by_name["all"]
+    assert (stream.configured, stream.made) == (True, False)
+    assert scene.store.streams.taken_over == ["all"]
+    with pytest.raises(StreamKept, match="is in the server's configuration"):
+        scene.store.delete_stream("all", purge=True)
+
+
+def test_made_streams_have_a_limit(start, monkeypatch):
+    monkeypatch.setattr(streams, "MOST_MADE", 3)
+    scene = start(ALL)  # which does not count
+    scene.store.make_stream(StreamOptions("one", "a", partitions=2))
+    with pytest.raises(TooManyStreams, match="expected at most 1, found partitions = 2"):
+        scene.store.make_stream(StreamOptions("two", "b", partitions=2))
+    assert scene.store.make_stream(StreamOptions("two", "b"))[1]
+
+
+def test_a_stream_with_messages_is_deleted_only_with_purge(start):
+    scene = start()
+    stream, _ = scene.store.make_stream(ALL)
+    scene.broker.feed(stream)
+    scene.client("p").publish("a/b", b"x")
+    scene.settle()
+    with pytest.raises(StreamKept, match="has 1 messages"):
+        scene.store.delete_stream("all", purge=False)
+    assert scene.store.delete_stream("all", purge=True) == (stream, 1)
+    scene.broker.feed_no_more(stream)
+    scene.settle()
+    scene.restart()
+    assert scene.store.streams.by_name == {}
+
+
+# What the log says of a stream, and makes no sense
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"cursors": [4711]}, "expected cursor 4711 with messages of it, found none"),
+        ({"identity": 7}, "identity: "),
+        ({"filter": "a/#/b"}, ""),
+    ],
+)
+def test_a_stream_that_makes_no_sense_is_set_aside(start, changes, why):
+    scene = start()
+    stream, _ = scene.store.make_stream(StreamOptions("made", "a/#"))
+    fact = {**stream.fields(), **changes}
+    failed = []
+    facts = {"made": Record(8, record_kinds.STREAM, json.dumps(fact).encode())}
+    found = streams.Streams(scene.store.ledger, lambda: "identity").recover(
+        facts, lambda record, error: failed.append(reason(error))
+    )
+    assert (found, facts) == (set(), {})
+    assert why in failed[0]

@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 
 from broker.clients import DurableScene
 from broker.durable_clients import durable, subscriber
+from heliograph.amqp.messages.message import Message, Value, encode_message
+from heliograph.broker.core.outlet import Outlet
 from heliograph.broker.core.queue_definition import QueueDefinition
 from heliograph.broker.storage.streams import StreamOptions
 from heliograph.log import log_kinds
@@ -432,3 +434,96 @@ def test_each_receiver_has_the_messages_of_each_publisher_in_order(tmp_path_fact
         answered = [packet.packet_id for packet in client.take() if isinstance(packet, PubAck | PubRec)]
         assert answered == [at for at, one in enumerate(sent, 1) if one[0] == publisher and one[2]]
     scene.close()
+
+
+# What goes wrong
+
+
+class Queues:
+    """Notes what turns ask of queues; may fail at it."""
+
+    def __init__(self, scene):
+        self.scene = scene
+        self.fails = False
+
+    def __getattr__(self, name):
+        return getattr(self.scene.broker.queues, name)
+
+    def end_turn(self):
+        if self.fails:
+            raise RuntimeError("the end of a turn")
+
+
+@pytest.fixture
+def failing(scene, failures):
+    """A scene in which the next turn cannot be written down."""
+    scene.broker.defects._journal = failures
+    queues = Queues(scene)
+    scene.broker.turn.join(scene.broker.batches, queues, scene.broker.delivery.log)
+    return queues
+
+
+def test_a_turn_that_cannot_be_written_down_is_the_last_that_anybody_hears_of(scene, failing, failures) -> None:
+    subscriber(scene, "s", "a")
+    publisher = scene.client("p")
+    scene.stop_the_clock_of_the_log()  # the test ends turns itself
+    failing.fails = True
+    publisher.send(Publish("a", b"x", 1, packet_id=7))
+    scene.broker.turn.end()
+    assert [what for what, _ in failures.seen] == ["a turn could not be written down"]
+    assert scene.store.ledger.halted
+    assert scene.broker.turn.held.is_empty
+    failing.fails = False
+    publisher.send(Publish("a", b"y", 1, packet_id=8))
+    scene.broker.turn.end()
+    assert publisher.take() == []
+
+
+def test_who_fails_at_the_end_of_a_turn_keeps_no_other_from_its_word(scene, failures) -> None:
+    scene.broker.defects._journal = failures
+    said = []
+    scene.broker.turn.at_end += [lambda: 1 / 0, lambda: said.append(1)]
+    scene.broker.turn.end()
+    assert said == [1]
+    assert failures.seen == [("the end of a turn", None)]
+
+
+def test_what_fails_together_is_not_stored_and_nobody_hears_of_it(scene) -> None:
+    queue = scene.broker.queues.define(QueueDefinition("Q"))
+    scene.turn_ends()
+    turn, heard = scene.broker.turn, []
+    turn.held.when_safe(lambda: heard.append("before"))
+    with pytest.raises(RuntimeError), turn.together():
+        queue.put([encode_message(Message(Value("x"), durable=True))])
+        turn.held.when_safe(lambda: heard.append("within"))
+        raise RuntimeError
+    assert not scene.store.ledger.halted
+    scene.turn_ends()
+    assert heard == ["before"]
+    assert queue.depth == 0
+    scene.restart()
+    assert scene.broker.queues.find("Q").depth == 0
+
+
+def test_if_a_client_was_sent_something_of_it_the_log_halts(scene) -> None:
+    client = subscriber(scene, "s", "a")
+    turn = scene.broker.turn
+    with pytest.raises(RuntimeError), turn.together():
+        scene.broker.publish_message("a", b"x", qos=1)
+        raise RuntimeError
+    assert scene.store.ledger.halted
+    scene.turn_ends()
+    assert client.take() == []
+
+
+def test_an_outlet_is_looked_at_once_however_often_it_is_asked_for(scene) -> None:
+    turn, outlet = scene.broker.turn, Outlet()
+    turn.look_at(outlet)
+    assert turn.take_dirty() == [outlet]
+    assert turn.take_dirty() == []
+    turn.write(outlet, b"a")
+    turn.write(outlet, b"b")
+    turn.write_patiently(outlet, b"c")
+    turn.look_at(outlet)
+    assert turn.take_dirty() == [outlet]
+    assert outlet.chunks == [b"a", b"b", b"c"]
