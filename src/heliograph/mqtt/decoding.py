@@ -1,4 +1,7 @@
-"""Packets from bytes, as strict as the standard asks."""
+"""Decodes packets, as strictly as the standard demands: every error is a ProtocolError with the standard's reason.
+
+Numbers like [MQTT-3.3.1-4] are the normative statements of MQTT 5; sections are those of MQTT 5, too, unless another
+version is named. Many packets of one length are taken by `runs` before they get here."""
 
 from collections.abc import Callable, Iterator
 
@@ -14,17 +17,17 @@ from heliograph.mqtt.reasons import Reason
 from heliograph.mqtt.strings import check_topic_filter, check_topic_name, split_share
 
 _DUP = 0x08
-# SUBSCRIBE, UNSUBSCRIBE and PUBREL have a 2 where the other packets, PUBLISH aside, have a 0.
+# SUBSCRIBE, UNSUBSCRIBE and PUBREL have the flags 2, all others but PUBLISH 0 (section 2.1.3).
 _FLAGS_2 = frozenset({PacketType.SUBSCRIBE, PacketType.UNSUBSCRIBE, PacketType.PUBREL})
 _V3_REFUSED = 0x80
-# Calling the enumeration would take longer than the rest of a small packet, and looking its members up long enough.
+# `PacketType(n)` would take longer than decoding a small packet; even an attribute lookup of a member is noticeable.
 _KINDS = (None, *PacketType)
 _GOODBYE = packets.Disconnect()
 _PUBLISH, _CONNECT, _AUTH = PacketType.PUBLISH, PacketType.CONNECT, PacketType.AUTH
 
 
 def decode(first: int, body: bytes, version: int) -> Packet:
-    """The packet with this first byte and this body (what follows the fixed header).
+    """Decode the packet with this first byte and this body (what follows the fixed header).
 
     `version` is 3, 4 or 5, as in CONNECT; CONNECT itself is read by the version that it names. Bytes that break a
     rule of the standard raise ProtocolError, and nothing else is ever raised.
@@ -44,7 +47,7 @@ def decode(first: int, body: bytes, version: int) -> Packet:
 
 def _connect(flags: int, body: bytes) -> Packet:
     packet = decode_connect(body)
-    if flags and packet.version > 3:  # before that, clients could set these bits as they liked
+    if flags and packet.version > 3:  # MQTT 3.1 does not use these bits
         check_flags(PacketType.CONNECT, flags, packet.version)
     return packet
 
@@ -52,7 +55,7 @@ def _connect(flags: int, body: bytes) -> Packet:
 def check_flags(kind: PacketType, flags: int, version: int) -> None:
     """Refuse flags that the standard does not allow for this kind of packet, PUBLISH aside."""
     expected = 2 if kind in _FLAGS_2 else 0
-    sent_again = version == 3 and kind in _FLAGS_2 and flags == 2 | _DUP  # only MQTT 3.1 marks these
+    sent_again = version == 3 and kind in _FLAGS_2 and flags == 2 | _DUP  # only MQTT 3.1 has DUP in these packets
     if flags != expected and not sent_again:
         raise MalformedPacket(f"{kind.name} with flags 0x{flags:X}")
 
@@ -60,6 +63,7 @@ def check_flags(kind: PacketType, flags: int, version: int) -> None:
 def _publish(flags: int, body: bytes, version: int) -> Publish:
     qos = flags >> 1 & 3
     dup = bool(flags & _DUP)
+    # [MQTT-3.3.1-4] for QoS 3, [MQTT-3.3.1-2] for DUP.
     if qos == 3:
         raise MalformedPacket("PUBLISH with QoS 3")
     if dup and qos == 0 and version > 3:
@@ -70,6 +74,7 @@ def _publish(flags: int, body: bytes, version: int) -> Publish:
     properties = _properties(reader, version, PacketType.PUBLISH)
     if topic or version < 5:
         check_topic_name(topic)
+    # Only MQTT 5 has an empty topic name, together with a topic alias (section 3.3.2.3.4).
     elif "topic_alias" not in properties:
         raise ProtocolError(Reason.PROTOCOL_ERROR, "PUBLISH has neither a topic name nor a topic alias")
     return Publish(topic, reader.rest(), qos, bool(flags & 1), dup, packet_id, properties)
@@ -87,7 +92,7 @@ def _properties(reader: Reader, version: int, place: PacketType) -> Properties:
 
 
 def _reason_and_properties(reader: Reader, kind: PacketType) -> tuple[Reason, Properties]:
-    """The end of acknowledgements, DISCONNECT and AUTH, which may leave out what says nothing."""
+    """Decode the end of acknowledgements, DISCONNECT and AUTH: reason 0 and empty properties may be left out."""
     reason = legal_reason(reader.byte(), kind) if reader.left else Reason.SUCCESS
     properties = _properties(reader, 5, kind) if reader.left else Properties()
     reader.finish()
@@ -95,12 +100,12 @@ def _reason_and_properties(reader: Reader, kind: PacketType) -> tuple[Reason, Pr
 
 
 def _connack(body: bytes, version: int) -> packets.ConnAck:
-    if version == 5 and body == b"\0\1":  # a server of MQTT 3 refuses the version in the form that it knows
+    if version == 5 and body == b"\0\1":  # a server that knows only MQTT 3 refuses in its own format
         return packets.ConnAck(False, Reason.UNSUPPORTED_PROTOCOL_VERSION)
     reader = Reader(body, 0, len(body))
     flags = reader.byte()
     if version == 3:
-        flags = 0  # MQTT 3.1 has no flags here: the byte is reserved, and clients do not look at it
+        flags = 0  # in MQTT 3.1 the byte is reserved, and clients ignore it
     if flags > 1:
         raise MalformedPacket(f"CONNACK with flags 0x{flags:02X}")
     code = reader.byte()
@@ -112,6 +117,7 @@ def _connack(body: bytes, version: int) -> packets.ConnAck:
         code = legal_reason(code, PacketType.CONNACK)
         properties = _properties(reader, version, PacketType.CONNACK)
     reader.finish()
+    # [MQTT-3.2.2-6]
     if flags and code:
         raise ProtocolError(Reason.PROTOCOL_ERROR, "CONNACK refuses the connection and has a session present")
     return packets.ConnAck(bool(flags), code, properties)
@@ -132,17 +138,18 @@ def _acknowledgement(
 
 
 def _request_head(body: bytes, version: int, kind: PacketType) -> tuple[int, Properties, int]:
-    """What SUBSCRIBE and UNSUBSCRIBE begin with, and where their filters start."""
+    """Decode the beginning of SUBSCRIBE and UNSUBSCRIBE; return the offset of their filters, too."""
     reader = Reader(body, 0, len(body))
     packet_id = _packet_id(reader)
     properties = _properties(reader, version, kind)
     if not reader.left:
+        # [MQTT-3.8.3-2] and [MQTT-3.10.3-2]
         raise ProtocolError(Reason.PROTOCOL_ERROR, f"{kind.name} without a topic filter")
     return packet_id, properties, len(body) - reader.left
 
 
 def read_subscribe(body: bytes, version: int) -> tuple[int, Properties, Callable[[], Iterator[Subscription]]]:
-    """The packet identifier and properties of SUBSCRIBE, and a way to read its subscriptions, one after the other."""
+    """Return the packet identifier and properties of SUBSCRIBE, and a function that iterates over its subscriptions."""
     packet_id, properties, start = _request_head(body, version, PacketType.SUBSCRIBE)
 
     def subscriptions() -> Iterator[Subscription]:
@@ -165,6 +172,8 @@ def _subscription(topic_filter: str, options: int, version: int) -> Subscription
         if options > 2:
             raise MalformedPacket(f"SUBSCRIBE asks for QoS {options}")
         return Subscription(topic_filter, qos)
+    # Section 3.8.3.1: reserved bits [MQTT-3.8.3-5], QoS 3, retain handling 3, no-local on a shared subscription
+    # [MQTT-3.8.3-4].
     if options & 0xC0:
         raise MalformedPacket("reserved subscription options are set")
     if qos == 3:
@@ -194,7 +203,7 @@ def _suback(body: bytes, version: int) -> packets.SubAck:
 
 
 def read_unsubscribe(body: bytes, version: int) -> tuple[int, Properties, Callable[[], Iterator[str]]]:
-    """The packet identifier and properties of UNSUBSCRIBE, and a way to read its filters, one after the other."""
+    """Return the packet identifier and properties of UNSUBSCRIBE, and a function that iterates over its filters."""
     packet_id, properties, start = _request_head(body, version, PacketType.UNSUBSCRIBE)
 
     def filters() -> Iterator[str]:
@@ -247,6 +256,7 @@ def _disconnect(body: bytes, version: int) -> packets.Disconnect:
 def _auth(body: bytes, _version: int) -> packets.Auth:
     reader = Reader(body, 0, len(body))
     reason, properties = _reason_and_properties(reader, PacketType.AUTH)
+    # An empty AUTH is reason 0 without properties (section 3.15.2.1).
     if body and "authentication_method" not in properties:
         raise ProtocolError(Reason.PROTOCOL_ERROR, "AUTH without an authentication method")
     return packets.Auth(reason, properties)

@@ -1,4 +1,4 @@
-"""The fixed header: packet types, variable byte integers, and where a packet ends."""
+"""The fixed header (MQTT 5, section 2.1): packet types, variable byte integers, and where a packet ends."""
 
 from enum import IntEnum
 
@@ -29,7 +29,8 @@ class PacketType(IntEnum):
 
 
 def encode_varint(n: int) -> bytes:
-    """A variable byte integer: seven bits to a byte, least significant first, at most four bytes."""
+    """Encode a variable byte integer (MQTT 5, 1.5.5): seven bits to a byte, least significant first, at most four
+    bytes."""
     if not 0 <= n <= VARINT_MAX:
         raise ValueError(f"a variable byte integer holds 0 to {VARINT_MAX}, not {n}")
     out = bytearray()
@@ -43,7 +44,8 @@ def encode_varint(n: int) -> bytes:
 def decode_varint(buf: bytes | bytearray | memoryview, pos: int, end: int, version: int = 5) -> tuple[int, int] | None:
     """Read a variable byte integer from buf[pos:end]: its value and the position after it.
 
-    None means that it goes on after `end`. MQTT 5 forbids more bytes than the value needs; the older versions do not.
+    None means that it goes on after `end`. MQTT 5 forbids more bytes than the value needs [MQTT-1.5.5-1]; the older
+    versions do not.
     """
     value = 0
     for index in range(min(end - pos, 4)):

@@ -145,11 +145,11 @@ _BY_NAME = {row.name: row for row in _TABLE}
 _LISTS = {"user_property", "subscription_identifier"}
 
 MOST_OF_A_KIND = 1000
-"""How often a property may come that may come more than once. To read a hundred thousand takes too long."""
+"""The limit for a property that may be repeated: reading a packet full of them would take too long."""
 
 
 def encode_properties(properties: Properties) -> bytes:
-    """The properties in the dictionary's order, with their length before them."""
+    """Encode properties in the dictionary's order, preceded by their length."""
     if not properties:
         return b"\0"
     parts: list[bytes] = []
@@ -200,6 +200,7 @@ def _read_one(reader: Reader, place: Place, found: dict[str, Any]) -> None:
     row.check(row.name, value)
     if row.name in _LISTS:
         values = found.setdefault(row.name, [])
+        # Only PUBLISH may have several: one for each matching subscription (section 3.3.2.3.8).
         if values and row.name == "subscription_identifier" and place is not PacketType.PUBLISH:
             raise _twice(row.name)
         if len(values) == MOST_OF_A_KIND:

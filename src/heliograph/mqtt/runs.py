@@ -1,23 +1,31 @@
-"""Runs of packets, found and made at the speed of C.
+"""Runs of packets: many packets of one length, compared and written with slices instead of one by one.
 
 A pipelining client sends hundreds of packets of one length with one header, and acknowledgements with consecutive
-identifiers. Neither needs a look at every packet: a run of equal-length packets is a matrix of bytes, and one slice
-with a stride is a column of it. Comparing or writing a dozen columns costs some 13 ns per packet, whatever the
-payload; a run of acknowledgements is a slice of a table made once.
+identifiers. A run of packets of equal length is a matrix: each packet is a row, and `data[at:stop:stride]` is the
+column of the byte at offset `at`. For example, three PUBLISH packets of 8 bytes (`stride` 8), QoS 1, topic "t":
+
+    32 06 00 01 74 00 05 61        first byte, length, topic length, topic, packet identifier 5, payload "a"
+    32 06 00 01 74 00 06 62
+    32 06 00 01 74 00 07 63
+
+The header is the same in all rows if each of its columns equals its first byte repeated; the identifiers are two
+columns (`id_at` 5), which are compared with slices of `ID_HIGH` and `ID_LOW`. Comparing or writing a dozen columns
+costs some 13 ns per packet, whatever the payload. A run of acknowledgements is a slice of a table made once (`PUBACKS`
+and so on): the one for identifier i stands at 4 * i.
 """
 
 LAST_ID = 65535
 
 Ids = range | list[int]
-"""Packet identifiers in the order of their packets."""
+"""Packet identifiers in the order of their packets: a range wherever they are consecutive, which costs no memory."""
 
 # Column i of these is the high or low byte of packet identifier i.
 ID_HIGH = bytes(i >> 8 for i in range(LAST_ID + 1))
 ID_LOW = bytes(i & 0xFF for i in range(LAST_ID + 1))
-# And this is all of them as they stand in a packet.
+# All identifiers as they stand in a packet, one after the other.
 ID_BYTES = b"".join(i.to_bytes(2, "big") for i in range(LAST_ID + 1))
 
-# How many packets are compared at first; if they are all alike, that many times as many, and so on.
+# The number of packets compared at first. While all are alike, the number grows by this factor.
 _LEAP = 128
 
 
@@ -36,7 +44,7 @@ PUBCOMPS = _ack_table(0x70)
 
 
 def ack_run(table: bytes, first: int, count: int) -> bytes:
-    """Acknowledgements for `count` consecutive identifiers; `table` says of which kind."""
+    """Return acknowledgements for `count` consecutive identifiers from one of the tables (`PUBACKS`, ...)."""
     return table[4 * first : 4 * (first + count)]
 
 
@@ -48,7 +56,7 @@ def read_ack_run(table: bytes, data: bytes, pos: int) -> tuple[int, int]:
     first = data[pos + 2] << 8 | data[pos + 3]
     most = min((len(data) - pos) >> 2, LAST_ID + 1 - first)
     at = 4 * first
-    # In leaps that grow: what a look ahead costs must not depend on how much lies behind the run.
+    # Compare in growing steps: the cost must depend on the length of the run, not on how much data lies behind it.
     good, bad = 1, min(_LEAP, most)
     while data[pos : pos + 4 * bad] == table[at : at + 4 * bad]:
         if bad == most:
@@ -64,7 +72,7 @@ def read_ack_run(table: bytes, data: bytes, pos: int) -> tuple[int, int]:
 
 
 def run_length(data: bytes, pos: int, stride: int, head: int, id_at: int) -> int:
-    """How many packets from `pos` on surely have the length (`stride`) and header of the first one.
+    """Return how many packets from `pos` on surely have the length (`stride`) and header of the first one.
 
     The header is the first `head` bytes; two of them at offset `id_at` hold a packet identifier, which may differ
     (0: there is none). The answer may fall short of the whole run: what is left of it is found by the next call.
@@ -73,6 +81,7 @@ def run_length(data: bytes, pos: int, stride: int, head: int, id_at: int) -> int
     count = min(count, _LEAP)
     probe = data[pos : pos + (id_at or head)]
     while count > 1:
+        # Halve the guess until it is right.
         # Comparing the last packet first finds most wrong guesses before any column is cut.
         if data.startswith(probe, pos + (count - 1) * stride) and _same_columns(data, pos, stride, head, id_at, count):
             break
@@ -147,9 +156,11 @@ def _consecutive(high: bytes, low: bytes, first: int, most: int) -> int:
 def acks_for(table: bytes, ids: Ids, reason: int = 0) -> bytes:
     """Acknowledgements of the kind in `table` for these identifiers, in their order; with an MQTT 5 reason if not 0."""
     if not reason:
+        # Reason 0 (success) is left out: the short form of MQTT 5 (section 3.4.2.1) equals the packet of MQTT 3.
         if isinstance(ids, range):
             return ack_run(table, ids.start, len(ids))
         return b"".join([table[4 * i : 4 * i + 4] for i in ids])
+    # Five bytes each: the properties may be left out if there are none (MQTT 5, section 3.4.2.2.1).
     run = bytearray((table[:1] + bytes((3, 0, 0, reason))) * len(ids))
     run[2::5] = bytes([i >> 8 for i in ids])
     run[3::5] = bytes([i & 0xFF for i in ids])

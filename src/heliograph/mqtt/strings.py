@@ -1,4 +1,4 @@
-"""UTF-8 strings, topic names and topic filters: what the standard lets them contain."""
+"""UTF-8 strings (MQTT 5, section 1.5.4), topic names and topic filters (4.7), shared subscriptions (4.8.2)."""
 
 import re
 
@@ -7,11 +7,11 @@ from heliograph.mqtt.reasons import Reason
 
 STRING_MAX = 65_535
 
-# The second prefix is what servers used before MQTT 5 made the first one the standard.
+# Servers used the second prefix before MQTT 5 standardised the first.
 _SHARE_PREFIXES = ("$share/", "$SharedSubscription/")
 
-# Control characters, and code points that Unicode promises never to be characters. The standard says that strings
-# should not have them, and lets a server refuse them. Half of a surrogate pair is forbidden anyway.
+# Control characters and Unicode noncharacters: strings SHOULD NOT contain them, and a receiver MAY treat them as a
+# malformed packet (section 1.5.4). Surrogates are forbidden [MQTT-1.5.4-1].
 _PLANE_ENDS = "".join(chr(plane << 16 | 0xFFFE) + chr(plane << 16 | 0xFFFF) for plane in range(17))
 _UNPRINTABLE = re.compile(f"[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef{_PLANE_ENDS}]")
 
@@ -29,7 +29,7 @@ def decode_utf8(raw: bytes) -> str:
 
 def check_characters(text: str, what: str) -> None:
     """Raise MalformedPacket if there are control characters or noncharacters in a name that people get to see."""
-    if text.isprintable():  # nearly always, and known at once; it is stricter than the rule
+    if text.isprintable():  # the usual case, and fast; it is stricter than the rule, so False needs the search below
         return
     found = _UNPRINTABLE.search(text)
     if found is not None:
@@ -39,6 +39,7 @@ def check_characters(text: str, what: str) -> None:
 def check_topic_name(topic: str) -> None:
     """Raise ProtocolError (TOPIC_NAME_INVALID) unless the standard allows messages on this topic."""
     _check_length(topic, "topic name", Reason.TOPIC_NAME_INVALID)
+    # [MQTT-3.3.2-2]
     if "+" in topic or "#" in topic:
         raise ProtocolError(Reason.TOPIC_NAME_INVALID, f"topic name {topic!r} contains a wildcard")
 
@@ -46,7 +47,8 @@ def check_topic_name(topic: str) -> None:
 def check_topic_of_client(topic: str) -> None:
     """Raise ProtocolError unless a client of ours may publish to this topic.
 
-    A server may be stricter than the standard. Those who read from other servers take what these let through.
+    This is stricter than the standard, which a server may be. Code that reads from other servers must accept what those
+    servers accept, and uses `check_topic_name`.
     """
     check_topic_name(topic)
     check_characters(topic, "topic name")
@@ -73,6 +75,7 @@ def split_share(topic_filter: str) -> tuple[str | None, str]:
     if prefix is None:
         return None, topic_filter
     group, _, plain = topic_filter.removeprefix(prefix).partition("/")
+    # [MQTT-4.8.2-1] and [MQTT-4.8.2-2]
     if not group or not plain or "+" in group or "#" in group:
         expected = f"{prefix}GROUP/FILTER, with no wildcard in GROUP"
         raise ProtocolError(Reason.TOPIC_FILTER_INVALID, f"shared subscription {topic_filter!r} is not {expected}")
@@ -96,6 +99,7 @@ def _check_length(text: str, what: str, reason: Reason) -> None:
 def _check_wildcards(topic_filter: str) -> None:
     if "+" not in topic_filter and "#" not in topic_filter:
         return
+    # [MQTT-4.7.1-1] for #, [MQTT-4.7.1-2] for +: each must be a whole level, and # must be the last one.
     levels = topic_filter.split("/")
     if any("+" in level and level != "+" for level in levels):
         raise ProtocolError(Reason.TOPIC_FILTER_INVALID, f"+ is not a whole level in topic filter {topic_filter!r}")
@@ -110,10 +114,10 @@ def _check_wildcards(topic_filter: str) -> None:
 def topic_matches(topic_filter: str, topic: str) -> bool:
     """Whether messages on this topic go to this filter. Both must be valid; shared filters are split before."""
     if topic.startswith("$") and topic_filter[0] in "+#":
-        return False  # the standard keeps a server's own topics from wildcards at the first level
+        return False  # [MQTT-4.7.2-1]: a wildcard at the first level does not match topics that begin with $
     wanted = topic_filter.split("/")
     levels = topic.split("/")
     if wanted[-1] == "#":
-        wanted.pop()  # also stands for the parent level itself, so nothing needs to be left for it
+        wanted.pop()  # "sport/#" also matches "sport" (section 4.7.1.2), so no level needs to be left for it
         levels = levels[: len(wanted)]
     return len(wanted) == len(levels) and all(want in ("+", level) for want, level in zip(wanted, levels, strict=True))

@@ -1,8 +1,14 @@
-"""How the standard's composite types are declared: a class of fields, each with its kind of value on the wire.
+"""Declares composite types (AMQP part 1, section 1.4): a class with fields, each with its type on the wire.
 
 `@composite` makes a dataclass of a class whose attributes are `part`s, and registers it under the number and the name
-of its descriptor, which is how `resolve` finds it. On the wire it is a list of its fields in order. Trailing fields
-with their defaults are left out; a null in between stands for the default as well.
+of its descriptor, where `resolve` finds it. On the wire it is a described list of its fields in order. Trailing fields
+with their defaults are left out; a null in between stands for the default, too. For example, `Disposition(role=True,
+first=5, settled=True, state=Accepted())` is
+
+    00 53 15                   a described value; the descriptor, a ulong in one byte: 0x15
+    c0 .. 05                   a short list: size, and 5 fields
+    41  52 05  40  41          role true, first 5 (a small uint), last null, settled true
+    00 53 24 45                state: described by 0x24 (accepted), an empty list; the default `batchable` is left out
 """
 
 from collections.abc import Callable
@@ -18,9 +24,9 @@ _REQUIRED = object()
 
 
 class Kind(NamedTuple):
-    """What one field holds: how it is written, and how a decoded value is checked and taken over."""
+    """The type of one field: how it is encoded, and how a decoded value is checked and converted."""
 
-    python: type | None  # the class of what is decoded, when it is always the same
+    python: type | None  # the class of decoded values, if there is only one
     write: Callable[[Any], bytes]
     read: Callable[[Any], Any]
 
@@ -36,7 +42,7 @@ _BY_DESCRIPTOR: dict[Any, type[Composite]] = {}
 
 
 def part(kind: Kind, *, default: Any = MISSING, null: bool = False) -> Any:
-    """Declare a field. Without a default it must be there, unless `null` says that None may be given for it."""
+    """Declare a field. Without a default it is mandatory, unless `null` says that it may be None."""
     if default is MISSING:
         return field(metadata={"kind": kind, "required": not null})
     return field(default=default, metadata={"kind": kind, "required": False})
@@ -82,7 +88,7 @@ class Fields(Composite):
 
     @classmethod
     def from_list(cls, values: list[Any]) -> Self:
-        """Build one from its decoded fields; those left out have their defaults."""
+        """Build an instance from decoded fields; those left out have their defaults."""
         wire = cls.WIRE
         if len(values) > len(wire):
             raise InvalidField(f"{cls.__name__} has at most {len(wire)} fields, not {len(values)}")

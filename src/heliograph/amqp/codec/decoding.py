@@ -1,11 +1,11 @@
-"""Bytes to values: every encoding that the standard allows, within limits on depth and size.
+"""Decodes values: every encoding in AMQP part 1, section 1.6, within limits on depth and size.
 
-A decoder takes the data, the position behind the constructor and the depth, and returns the value and where it ends;
-`_DECODERS` has one for each of the 256 constructors. The data is a stranger's, so nothing is allocated by what it
-claims: the number of items is compared with the bytes that are there before the items are read.
+A decoder takes the data, the offset behind the constructor and the depth, and returns the value and the offset behind
+it. `_DECODERS` has one for each of the 256 constructors. The data is not trusted: a count of items is compared with
+the number of bytes that are there before any item is read, so a small frame cannot cause a large allocation.
 
-Two ways of being cut off look different in Python: an index or `unpack_from` beyond the end raises, which `decode`
-turns into a `DecodeError`, but a slice is only shorter. So decoders that slice check the end themselves (`_within`).
+Data that is cut off shows in two ways in Python: an index or `unpack_from` beyond the end raises an exception, which
+`decode` turns into a `DecodeError`; a slice is only shorter. So decoders that slice check the end (`_within`).
 """
 
 import struct
@@ -17,8 +17,8 @@ from heliograph.amqp.codec import values
 from heliograph.amqp.codec.values import Array, Char, Described, Symbol
 from heliograph.amqp.errors import DecodeError
 
-DEEPEST: Final = 32  # values inside values; what people send is three or four deep
-MOST_EMPTY_ITEMS: Final = 65536  # items of no width in an array cost the sender nothing and us a pointer each
+DEEPEST: Final = 32  # nested values; real messages are nested three or four deep
+MOST_EMPTY_ITEMS: Final = 65536  # items without a width in an array cost the sender no bytes and us a pointer each
 
 _Decoder = Callable[[bytes, int, int], tuple[Any, int]]
 _uint = struct.Struct(">I").unpack_from
@@ -26,7 +26,7 @@ _two_uints = struct.Struct(">II").unpack_from
 
 
 def decode(data: bytes, at: int = 0) -> tuple[Any, int]:
-    """The value that begins at `at`, and where it ends. `DecodeError` when there is none."""
+    """Return the value that begins at `at`, and the offset behind it. Raise `DecodeError` if it is malformed."""
     try:
         value, end = _DECODERS[data[at]](data, at + 1, 0)
     except (struct.error, IndexError):
@@ -119,7 +119,7 @@ def _not_too_deep(depth: int) -> None:
 
 
 def _bounds(data: bytes, at: int, wide: bool) -> tuple[int, int, int]:
-    """Where the items begin, where they end, and how many there are."""
+    """Return the offsets of the first item and behind the last, and the number of items."""
     if wide:
         size, count = _two_uints(data, at)
         start, end = at + 8, at + 4 + size
@@ -127,6 +127,7 @@ def _bounds(data: bytes, at: int, wide: bool) -> tuple[int, int, int]:
         size, count = data[at], data[at + 1]
         start, end = at + 2, at + 1 + size
     _within(data, end)
+    # The size counts the bytes behind itself, including the count (section 1.6.22).
     if start > end:
         raise DecodeError(f"a size of {size} bytes has no room for the count")
     return start, end, count
@@ -134,12 +135,13 @@ def _bounds(data: bytes, at: int, wide: bool) -> tuple[int, int, int]:
 
 def _items(data: bytes, start: int, end: int, count: int, depth: int) -> list[Any]:
     _not_too_deep(depth)
+    # Every item has at least its constructor, which is one byte.
     if count > end - start:
         raise DecodeError(f"{count} items cannot be in {end - start} bytes")
     items = []
     at = start
     depth += 1
-    # A local name, since lists are what performatives are made of.
+    # A local name for speed: every performative is a list.
     decoders = _DECODERS
     for _ in range(count):
         item, at = decoders[data[at]](data, at + 1, depth)
@@ -160,6 +162,7 @@ def _list(wide: bool) -> _Decoder:
 def _map(wide: bool) -> _Decoder:
     def decoder(data: bytes, at: int, depth: int) -> tuple[Any, int]:
         start, end, count = _bounds(data, at, wide)
+        # The count of a map is that of keys and values together (section 1.6.23).
         if count % 2:
             raise DecodeError(f"a map of {count} items: keys and values come in pairs")
         halves = _items(data, start, end, count, depth)
@@ -175,6 +178,8 @@ def _array(wide: bool) -> _Decoder:
     def decoder(data: bytes, at: int, depth: int) -> tuple[Any, int]:
         start, end, count = _bounds(data, at, wide)
         _not_too_deep(depth)
+        # All items of an array share one constructor, which stands once before them (section 1.6.24). It may be
+        # described.
         descriptor = None
         code = data[start]
         at = start + 1
@@ -185,7 +190,8 @@ def _array(wide: bool) -> _Decoder:
         item_decoder = _DECODERS[code]
         if code not in _ITEM_KINDS:
             raise DecodeError(f"an array cannot be of type 0x{code:02x}")
-        # Items without a width (null, true, empty list) cannot be bounded by the bytes that are there.
+        # Items without a width (codes 0x40 to 0x4f: null, true, empty list) take no bytes, so they need a limit of
+        # their own.
         if code in _BY_CODE and count > (MOST_EMPTY_ITEMS if code < 0x50 else end - at):
             raise DecodeError(f"{count} items cannot be in an array of {end - at} bytes")
         items = []

@@ -1,7 +1,7 @@
-"""Values to bytes, always in the shortest form that the standard has for them.
+"""Encodes values, always in the shortest form that the standard has (AMQP part 1, section 1.6).
 
-The class of a value decides how it is written (`_ENCODERS`); a subclass is written like the first of its bases that is
-known. Ranges are not checked beforehand: `struct` does that, and `encode` turns its error into an `EncodeError`.
+The class of a value selects its encoder (`_ENCODERS`); a subclass uses the first of its bases that has one. Ranges are
+not checked beforehand: `struct` does that, and `encode` turns its error into an `EncodeError`.
 """
 
 import struct
@@ -37,7 +37,7 @@ _pack_compound = struct.Struct(">BII").pack
 
 
 def encode(value: Any) -> bytes:
-    """The bytes of a value, constructor included. `EncodeError` when AMQP has no such value."""
+    """Encode a value with its constructor. Raise `EncodeError` if AMQP has no such value."""
     encoder = _ENCODERS.get(type(value))
     if encoder is None:
         encoder = _encoder_of_subclass(value)
@@ -59,7 +59,7 @@ def _encoder_of_subclass(value: Any) -> Callable[[Any], bytes]:
 
 
 def encode_list(parts: list[bytes]) -> bytes:
-    """A list from its items, already encoded."""
+    """Encode a list whose items are encoded already."""
     if not parts:
         return b"\x45"
     return _compound(0xC0, 0xD0, len(parts), b"".join(parts))
@@ -146,7 +146,7 @@ def _described(value: Described) -> bytes:
     return b"\x00" + encode(value.descriptor) + encode(value.value)
 
 
-# In an array all items have one constructor, so the widest form of each type is used, and no choice is left.
+# All items of an array share one constructor (section 1.6.24), so the widest form of each type is used for all.
 _ARRAY_ITEMS: dict[type, tuple[int, Callable[[Any], bytes]]] = {
     type(None): (0x40, lambda _: b""),
     bool: (0x56, lambda value: b"\x01" if value else b"\x00"),

@@ -1,9 +1,9 @@
-"""Frames: their headers, and a fast decoder for the two performatives that come by the thousand and look different.
+"""Frames (AMQP part 2, section 2.3), and fast decoders for two performatives that are frequent but not uniform.
 
-Runs of transfers and dispositions that look alike are taken apart by `engine.incoming_runs`. What is left are the
-transfers of large messages, of which none is like the one before, and flows: a client that takes one message at a time
-sends one for each. Both decoders here know the usual form alone (a short list of numbers, flags and nulls) and
-return None for anything else, which is then a case for `decode` and `resolve`.
+Runs of uniform transfers and dispositions are decoded by `engine.incoming_runs`. That leaves transfers of large
+messages, each unlike the one before, and flows, of which a client that fetches one message at a time sends one for
+each. Both decoders here handle only the usual form (a short list of numbers, flags and nulls) and return None for
+anything else; then the caller uses `decode` and `resolve`.
 """
 
 import struct
@@ -17,7 +17,7 @@ SASL_HEADER: Final = b"AMQP\x03\x01\x00\x00"
 HEADER_SIZE: Final = 8
 
 EMPTY_FRAME: Final = b"\x00\x00\x00\x08\x02\x00\x00\x00"
-SMALLEST_MAX_FRAME: Final = 512  # every peer must take frames of this size
+SMALLEST_MAX_FRAME: Final = 512  # MIN-MAX-FRAME-SIZE: every peer must accept frames of this size (section 2.8.19)
 
 _pack_head = struct.Struct(">IBBH").pack
 
@@ -32,7 +32,7 @@ def sasl_frame(body: bytes) -> bytes:
     return _pack_head(8 + len(body), 2, 1, 0) + body
 
 
-SHORT_TRANSFER: Final = b"\x00\x53\x14\xc0"  # the descriptor, and a short list
+SHORT_TRANSFER: Final = b"\x00\x53\x14\xc0"  # the descriptor 0x14, and the code of a short list
 _uint = struct.Struct(">I").unpack_from
 _TRANSFER_FIELDS: Final = 6  # handle, delivery-id, delivery-tag, message-format, settled, more
 _MOST_TRANSFER_FIELDS: Final = 11
@@ -41,11 +41,13 @@ _FLAGS: Final = {0x40: None, 0x41: True, 0x42: False}
 
 
 def decode_transfer(data: bytes, at: int, end: int) -> tuple[Transfer, int] | None:
-    """The transfer in a short list at `at`, and where its payload begins; None, for what is odd, is for the decoder."""
+    """Decode the transfer at `at`; return it with the offset of its payload. None means that the general decoder
+    must."""
     try:
         stop = at + 5 + data[at + 4]
         count = data[at + 5]
         at += 6
+        # Codes: 0x70 uint, 0x52 small uint, 0x43 uint 0, 0xa0 binary up to 255 bytes, 0x40 null, 0x41 true, 0x42 false.
         values: list[int | bytes | bool | None] = []
         for field in range(min(count, _TRANSFER_FIELDS)):
             code = data[at]
@@ -68,7 +70,7 @@ def decode_transfer(data: bytes, at: int, end: int) -> tuple[Transfer, int] | No
                 return None
     except (IndexError, struct.error):
         return None
-    # What follows is nearly always left out, or null.
+    # The other fields (receiver settle mode, state, resume, aborted, batchable) are nearly always left out or null.
     if not at <= stop <= end or stop - at != max(count - _TRANSFER_FIELDS, 0) or data[at:stop].strip(b"\x40"):
         return None
     if not values or values[0] is None or count > _MOST_TRANSFER_FIELDS:
@@ -84,7 +86,7 @@ _FLOW_REQUIRED: Final = slice(1, 4)
 
 
 def decode_flow(body: bytes) -> Flow | None:
-    """The flow that is a short list of numbers and flags, as all are but odd ones; None is for the decoder."""
+    """Decode a flow that is a short list of numbers and flags, as nearly all are; None means that the decoder must."""
     count = body[5]
     if count < _FLOW_REQUIRED.stop or count > _FLOW_NUMBERS + 2 or body[4] + 5 != len(body):
         return None

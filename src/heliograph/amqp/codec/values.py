@@ -1,8 +1,8 @@
-"""The values of AMQP that Python has no type of its own for.
+"""Values of AMQP types for which Python has no type.
 
 None, bool, bytes, str, float (a double), int (a long), uuid.UUID, list and dict stand for themselves. The classes here
-are subclasses of what they are like, so `UInt(5) == 5` and `Symbol("queue") == "queue"`; they only remember how they
-are to be written.
+are subclasses of the nearest Python type, so `UInt(5) == 5` and `Symbol("queue") == "queue"`; the class only selects
+the encoding.
 """
 
 from dataclasses import dataclass

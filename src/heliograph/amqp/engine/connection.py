@@ -116,14 +116,14 @@ class Connection(ConnectionOutput):
         if self._over:
             return events
         at = 0
-        # A frame that came in part is completed first. Until all of it is there, reads are only collected: joining them
-        # each time would cost a large message the square of its size.
+        # A partial frame is completed first. Until all of it is there, reads are only collected: joining them each time
+        # would take quadratic time for a large message.
         if self.rest.size:
             at = len(data)
             if self.rest.size + at < self._needed:
                 self.rest.add(data)
                 return events
-            if self._needed >= _LARGE:  # so that what came behind it is not copied along
+            if self._needed >= _LARGE:  # so that the data behind it is not copied
                 at = self._needed - self.rest.size
             self.rest.add(memoryview(data)[:at])
             self._read(self._take_rest(), 0, events)
@@ -207,7 +207,7 @@ class Connection(ConnectionOutput):
         self._held.clear()
         self.output.clear()
         self._leave_sessions()
-        # So that nothing waits for the collector, which seldom comes.
+        # Break reference cycles, so that memory is freed at once and need not wait for the garbage collector.
         for known in (self.sessions, self._channels, self._remote_channels, self.names):
             known.clear()
         self._shapes = Shapes()
@@ -228,7 +228,8 @@ class Connection(ConnectionOutput):
                 return events, inf
             due = dead
         if self._opened and self.remote is not None and self.remote.idle_time_out:
-            pause = self.remote.idle_time_out / 2000  # twice as often as asked, for a frame may be late
+            # Section 2.4.5 allows this pause in full; half of it, as a frame may be late
+            pause = self.remote.idle_time_out / 2000
             if now >= self._beat + pause:
                 self._beat = now
                 self.output.append(EMPTY_FRAME)
@@ -308,7 +309,7 @@ class Connection(ConnectionOutput):
         end = len(data)
         largest = self.options.max_frame_size
         while end - at >= 4 and not self._over:
-            # A shape takes as many frames as fit it, and leaves `at` as it is if the first does not.
+            # A shape takes as many frames as match it, and returns `at` unchanged if the first does not.
             shape = self._shapes.find(data, at)
             if shape is not None and not self.gone:
                 stop = shape.take(data, at, end, largest, events)
@@ -331,7 +332,7 @@ class Connection(ConnectionOutput):
             text = f"expected the header of an AMQP frame, got {data[at : at + 8]!r}"
             raise ProtocolError(conditions.CONNECTION_FRAMING_ERROR, text)
         if start == end:
-            return  # an empty frame: it has kept the connection alive by being received
+            return  # an empty frame is a heartbeat (section 2.4.5); receiving it was all that counts
         channel = data[at + 6] << 8 | data[at + 7]
         if data.startswith(SHORT_TRANSFER, start) and (short := decode_transfer(data, start, end)) is not None:
             frame: Any = short[0]
@@ -374,7 +375,7 @@ class Connection(ConnectionOutput):
 
     def _on_close(self, frame: Close, events: list[Event]) -> None:
         if not self.gone:
-            self.flush()  # the peer reads until our close, so outcomes still count
+            self.flush()  # the peer reads until our close, so outcomes given before it must be written
             self._write_close(None)
         self._finish(Closed(frame.error), events)
 
@@ -399,7 +400,7 @@ class Connection(ConnectionOutput):
                 session = self._new_session()
             except LimitReached as problem:
                 raise ProtocolError(conditions.RESOURCE_LIMIT_EXCEEDED, str(problem)) from None
-            # Answered at once, since an owner has no reason to refuse a session; links are what it decides on.
+            # Answered at once, because owners do not refuse sessions; they decide about links.
             session.write_begin(channel)
         else:
             awaited = self._channels.get(frame.remote_channel)
@@ -421,7 +422,7 @@ class Connection(ConnectionOutput):
             session.on_end(frame, events)
             del self._channels[session.channel]
             self.sessions.remove(session)
-        # Frames for a session that we have ended may have been on their way; they are dropped.
+        # The peer may have sent frames before it received our end; they are dropped.
         elif not session.gone:
             try:
                 _to_session(session, frame, payload, events)

@@ -1,9 +1,9 @@
-"""What comes before the first frame of AMQP: protocol headers, and SASL for either role.
+"""What precedes the first AMQP frame: protocol headers (AMQP part 2, section 2.2) and SASL (part 5, section 5.3).
 
-The stages of a server that offers mechanisms are SASL_HEADER, SASL (its offer has gone out), WAITING (the client has
-said who it is, and the owner has to answer), HEADER and DONE; a client has no WAITING. Without SASL, either begins with
-HEADER. A server that takes anonymous clients also takes those that begin with the header of AMQP: they wait for the
-owner, too, and get their header with the answer.
+The stages of a server that offers mechanisms are SASL_HEADER, SASL (its mechanisms are sent), WAITING (the client has
+sent its credentials, and the owner must answer), HEADER and DONE; a client has no WAITING. Without SASL, both begin
+with HEADER. A server that accepts anonymous clients also accepts clients that skip SASL and begin with the AMQP header:
+these wait for the owner, too, and the server sends its header with the answer.
 """
 
 from collections.abc import Callable
@@ -18,8 +18,8 @@ from heliograph.amqp.codec.performatives import SaslCode, SaslInit, SaslMechanis
 from heliograph.amqp.engine.options import ANONYMOUS, EXTERNAL, PLAIN, Options
 from heliograph.amqp.errors import ProtocolError
 
-_LONGEST_FRAME: Final = SMALLEST_MAX_FRAME  # the standard allows no longer ones before open
-_LONGEST_DETAIL: Final = 400  # so that the outcome fits into it
+_LONGEST_FRAME: Final = SMALLEST_MAX_FRAME  # SASL frames have at most MIN-MAX-FRAME-SIZE bytes (part 5, section 5.3.1)
+_LONGEST_DETAIL: Final = 400  # so that the outcome fits into one frame
 
 
 class Authenticate(NamedTuple):
@@ -35,7 +35,7 @@ class Stage(Enum):
 
     SASL_HEADER = auto()
     SASL = auto()
-    WAITING = auto()  # server: for the owner's word about the client
+    WAITING = auto()  # server: the owner must accept or refuse the client
     HEADER = auto()
     DONE = auto()
 
@@ -47,7 +47,7 @@ class Handshake:
         self._options = options
         self._server = server
         self._write = write
-        self._bare = False  # the client came without SASL
+        self._bare = False  # the client has skipped SASL
         sasl = options.mechanisms if server else options.credentials
         self.stage = Stage.SASL_HEADER if sasl else Stage.HEADER
 
@@ -61,7 +61,8 @@ class Handshake:
         self._write(SASL_HEADER if self.stage is Stage.SASL_HEADER else AMQP_HEADER)
 
     def receive(self, data: bytes, at: int) -> tuple[int, Authenticate | None]:
-        """Go on with what is at `at`; says how far it got. `ProtocolError` when the peer is not one of ours."""
+        """Read from `at`; return the offset that was reached. Raise `ProtocolError` if the peer speaks another
+        protocol."""
         while True:
             if self.stage in {Stage.SASL_HEADER, Stage.HEADER}:
                 end = self._header(data, at)
@@ -101,7 +102,7 @@ class Handshake:
         else:
             expected = SASL_HEADER if self.stage is Stage.SASL_HEADER else AMQP_HEADER
             if self._server:
-                self._write(expected)  # which is how the standard says what we would have taken
+                self._write(expected)  # section 2.2: answer an unsupported header with the supported one, then close
             text = f"expected the protocol header {expected!r}, got {header!r}"
             raise ProtocolError(conditions.CONNECTION_FRAMING_ERROR, text)
         return at + HEADER_SIZE

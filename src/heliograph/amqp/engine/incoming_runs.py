@@ -1,13 +1,13 @@
-"""Frames that look alike are not decoded again and again: runs of transfers and dispositions on their way in.
+"""Decodes runs of uniform frames quickly: transfers and dispositions that arrive by the thousand.
 
-The frames that a peer sends by the thousand, transfers and dispositions, differ in few of their bytes. The first one of
-its kind is decoded in full and leaves a *shape*: where those bytes are, and what all others must be. `Connection` looks
-a shape up by the first bytes of each frame (`_KEY`); frames that fit it are taken apart by one `unpack` each, and the
-first that does not fit goes to the decoder, which may leave another shape.
+Such frames differ in few of their bytes. The first one of its kind is decoded in full and leaves a *shape*: where those
+bytes are, and what all others must be. `Connection` looks a shape up by the first bytes of each frame (`_KEY`). Frames
+that match the shape are decoded by one `unpack` each; the first that does not goes to the general decoder, which may
+leave another shape.
 
-A shape never takes a frame that the decoder would refuse or read in another way: it checks every byte that it does not
-read as a field, and the limits of link and session (credit, window, sizes, ids that ascend). What is odd is left to the
-decoder, which knows what to do about it. A shape belongs to one link or session, and takes nothing once that is gone.
+A shape never takes a frame that the decoder would refuse or read differently: it checks every byte that it does not
+read as a field, and the limits of link and session (credit, window, sizes, ascending ids). Anything unusual is left to
+the decoder. A shape belongs to one link or session, and takes nothing once that is gone.
 
 Hot path, held by `helio bench --case 'amqp-*'`: names of attributes are bound to locals before each loop, and long runs
 of transfers with one size are taken as a table without any loop (`TransferShape._take_equal`).
@@ -37,7 +37,7 @@ LONGEST_HEAD: Final = _BODY + 5 + 255  # of a frame with a transfer in a short l
 _SHORT_DISPOSITION: Final = b"\x00\x53\x15\xc0"  # the descriptor, and a short list
 _MOST_TAILS: Final = 64
 
-# The class method of a NamedTuple is a Python function; this is the same without it.
+# `_make` of a NamedTuple is a Python function; this does the same in C.
 _delivery = partial(tuple.__new__, Delivery)
 
 
@@ -149,7 +149,7 @@ class TransferShape:
         return at
 
     def _take_equal(self, data: bytes, at: int, end: int, size: int, room: int, number: int) -> list[Delivery]:
-        """Frames of one size are a table, taken apart row by row and checked column by column, without a loop of ours.
+        """Take frames of one size as a table: unpacked row by row and checked column by column, without a Python loop.
 
         All or nothing: whatever does not fit is left to the loop, and the next run is not tried in this way.
         """

@@ -43,12 +43,14 @@ SERIAL_HALF: Final = MAX_UINT >> 1
 
 
 def serial_rest(seen: int, allowed: int, used: int) -> int:
-    """What is left when a peer that has seen `seen` allows `allowed` more, and we are at `used` by now.
+    """Return how many more may be sent: the peer has counted up to `seen` and allows `allowed` more, we are at `used`.
 
-    These are the standard's sequence numbers, which have 32 bits and wrap.
+    This is the formula for link credit (AMQP part 2, section 2.6.7) and for the session window (2.5.6). The counters
+    are RFC 1982 serial numbers of 32 bits, which wrap (2.8.10).
     """
     rest = (seen + allowed - used) & MAX_UINT
-    return rest if rest <= SERIAL_HALF or allowed > SERIAL_HALF else 0  # else we are ahead of what it allows
+    # A difference of more than half the range is negative: the peer has reduced the credit below what we have sent.
+    return rest if rest <= SERIAL_HALF or allowed > SERIAL_HALF else 0
 
 
 class LinkSession(Protocol):
@@ -190,7 +192,7 @@ class Link(ABC):
         )
 
     def refuse(self, error: Error) -> None:
-        """Answer a link that the peer began with a null terminus and a detach."""
+        """Refuse a link that the peer began: attach with a null terminus, then detach (AMQP part 2, section 2.6.3)."""
         if self.accepted or self.gone:
             return
         self._null_terminus()
@@ -210,10 +212,11 @@ class Link(ABC):
         if self.detaching or self.session.gone:
             return
         if not self.accepted:
-            # The standard has no refusal but an attach with a null terminus, followed by a detach.
+            # A link that the peer began cannot be detached before it is attached: refuse it in the way of section
+            # 2.6.3.
             self._null_terminus()
             self.send_attach()
-        # Outcomes that were given before must not come behind the detach: the peer would drop them.
+        # Outcomes given before must be written before the detach: the peer would ignore them behind it.
         self.session.connection.flush()
         self.detaching = True
         self.leave()
@@ -294,7 +297,7 @@ class Link(ABC):
             events.append(Detached(self, detach.closed, detach.error))
 
     def on_stolen(self, events: EventSink[LinkEvent]) -> None:
-        """The peer has attached a link of this name again."""
+        """The peer has attached a link of this name again: link stealing (AMQP part 2, section 2.6.1)."""
         error = Error(conditions.LINK_STOLEN, f"the link {self.name!r:.80} was attached again")
         self._tell(Detached(self, False, error), events)
 

@@ -1,4 +1,4 @@
-"""Transfers on their way out: runs of messages to frames, as far as the session's window is open.
+"""Outgoing transfers: turns runs of messages into frames, as far as the session's window is open.
 
 A run that a link sends is one `WaitingRun`. Runs leave in the order in which they were given, whatever link they are
 of, and a run that the window has stopped is continued where it was, in the middle of a large message if need be. A
@@ -24,8 +24,8 @@ from heliograph.common.pieces import Piece
 
 _ROOM_FOR_TRANSFER: Final = 64  # frame header and transfer without a state, and some to spare
 _MOST_HEADINGS: Final = 1024  # one for each link, and for each transaction while it lasts
-_WORTH_PIECES: Final = 4096  # to copy a payload that is smaller takes less time than to handle it as a piece
-_MIDDLE: Final = b"\xa0\x04"  # the delivery tag is the delivery id once more
+_WORTH_PIECES: Final = 4096  # copying a smaller payload takes less time than handling it as a separate piece
+_MIDDLE: Final = b"\xa0\x04"  # the delivery tag is the delivery id, which is unique among unsettled deliveries
 
 
 class SendingLink(Protocol):
@@ -138,7 +138,7 @@ class OutgoingTransfers(Generic[S]):
         """Send a run, or as much of it as the window allows; the rest waits."""
         first = self.next_number
         self.next_number = last = first + len(payloads)
-        # A single message of a quiet link passes all the machinery for runs.
+        # A single message of a quiet link takes a short cut around the code for runs.
         alone = first + 1 == last and not self._waiting and state is None and self.window > 0
         if alone and self._send_one(link, payloads[0], settled, message_format):
             return range(first, last)
@@ -149,7 +149,7 @@ class OutgoingTransfers(Generic[S]):
         return range(first, last)
 
     def _send_one(self, link: S, payload: bytes, settled: bool, message_format: int) -> bool:
-        """One message in one frame, at once: what a busy server does for each of many quiet links."""
+        """Write one message in one frame at once: the usual case of a busy server with many quiet links."""
         if len(payload) > self._connection.largest_frame - _ROOM_FOR_TRANSFER:
             return False
         number = self.next_delivery
@@ -181,7 +181,7 @@ class OutgoingTransfers(Generic[S]):
         while waiting and self.window > 0:
             run = waiting[0]
             state = encode(run.state) if run.state is not None else b""
-            # Reserved for the longest heading, so that whether a message fits does not depend on its ids.
+            # The longest heading is reserved, so that whether a message fits into a frame does not depend on its ids.
             room = limit - _ROOM_FOR_TRANSFER - len(state)
             if len(run.payloads[run.at]) <= room and not run.offset:
                 self._send_small(run, state, room)

@@ -108,7 +108,7 @@ class Receiver(Link):
         self._discarded = 0
 
     def flow(self, credit: int, *, drain: bool = False, echo: bool = False) -> None:
-        """Let the peer send `credit` messages from now on (not: more); with `drain` it uses them up or gives them back.
+        """Set the credit to `credit` messages (it is not added); with `drain` the peer uses it up or gives it back.
 
         When `credit` is 0 after a drain (see `Flowed`), the peer had nothing more.
         """
@@ -148,7 +148,9 @@ class Receiver(Link):
 
     def on_flow(self, flow: Flow, events: EventSink[LinkEvent]) -> None:
         if flow.delivery_count is not None:
-            # A sender that drains moves its count forward without transfers. More than it had credit for is ignored.
+            # A draining sender advances its delivery-count without transfers (section 2.6.7). A count beyond its credit
+            # is
+            # ignored.
             used = (flow.delivery_count - self.delivery_count) & MAX_UINT
             if used <= self.credit:
                 self.delivery_count = flow.delivery_count
@@ -171,7 +173,7 @@ class Receiver(Link):
         self.unfinished = delivery
         if transfer.delivery_id not in {None, delivery.number & MAX_UINT}:
             raise InvalidField(f"delivery {transfer.delivery_id} begins before {delivery.number & MAX_UINT} has ended")
-        # Each transfer of a delivery may say more of it: settled in any of them counts, and the last state.
+        # Section 2.7.5: a delivery is settled if any of its transfers says so; the state of the last transfer counts.
         delivery.settled = delivery.settled or bool(transfer.settled)
         delivery.state = transfer.state if transfer.state is not None else delivery.state
         delivery.add(payload)
@@ -184,7 +186,7 @@ class Receiver(Link):
             self.drop_unfinished()
         elif not transfer.more:
             self.drop_unfinished()
-            if not transfer.resume:  # what is resumed, and unknown to us, is to be ignored
+            if not transfer.resume:  # section 2.7.5: a resumed delivery that is unknown here is ignored
                 self.take([delivery.delivery()], events)
         elif connection.unfinished > max(MOST_UNFINISHED, self.max_message_size):
             text = f"{connection.unfinished} bytes of this connection are parts of messages that have not ended"
@@ -199,7 +201,7 @@ class Receiver(Link):
     def take(self, deliveries: list[Delivery], events: EventSink[Transfers]) -> None:
         """Hand over deliveries with consecutive numbers, all settled or all not."""
         first = deliveries[0]
-        # What came settled has no outcome to wait for.
+        # A delivery that the sender has settled gets no disposition.
         if not first.settled:
             self.session.incoming.add(first.number, deliveries[-1].number, self, 0)
         if events:
@@ -229,7 +231,8 @@ class Receiver(Link):
             self.drain = False
 
     def _discard(self) -> None:
-        # Transfers that the peer sent before it had our detach use up no credit, and cannot be many.
+        # The peer may have sent transfers before it received our detach. They use up no credit here, so their number is
+        # limited.
         self._discarded += 1
         if self._discarded > _MOST_DISCARDED:
             raise ProtocolError(conditions.SESSION_ERRANT_LINK, f"the link {self.name!r:.80} is detached")

@@ -47,13 +47,14 @@ class Sender(Link):
         count = len(payloads)
         if count > self.credit:
             raise ValueError(f"{count} messages for a link with credit for {self.credit}")
-        # The peer counts messages when they come; we do when they are given, so that what waits for the window has its
-        # credit already.
+        # The peer counts a message when it arrives. We count it when it is handed over, so that a message that waits
+        # for
+        # the session window has taken its credit already.
         self.credit -= count
         self.delivery_count = (self.delivery_count + count) & MAX_UINT
         connection = self.session.connection
         if connection.gathering:
-            connection.flush()  # an acknowledgement must not come behind the message that commits it
+            connection.flush()  # an acknowledgement must not be written behind the message that commits it
         return self.session.outgoing.send(self, payloads, settled, state, message_format)
 
     def offer(self, available: int) -> None:
@@ -67,7 +68,7 @@ class Sender(Link):
         if self.gone:
             return
         if self.pending:
-            # The flow that ends a drain must not overtake messages that it counts as sent.
+            # The flow that ends the drain counts waiting messages as sent, so it must not overtake them.
             self._drain_when_sent = True
             return
         self._drain_when_sent = False
@@ -91,7 +92,8 @@ class Sender(Link):
 
     def on_flow(self, flow: Flow, events: EventSink[LinkEvent]) -> None:
         if flow.link_credit is not None:
-            seen = 0 if flow.delivery_count is None else flow.delivery_count  # null: before it had our attach
+            # Null: the peer had not received our attach yet (section 2.7.4)
+            seen = 0 if flow.delivery_count is None else flow.delivery_count
             self.credit = serial_rest(seen, flow.link_credit, self.delivery_count)
         self.drain = flow.drain
         events.append(Flowed(self))

@@ -34,7 +34,8 @@ from heliograph.amqp.engine.settlement import OutgoingDispositions, Unsettled
 from heliograph.amqp.errors import ConnectionFault, InvalidField, LimitReached, LinkNameInUse, NotOpen, ProtocolError
 from heliograph.common.pieces import Piece
 
-WINDOW: Final = 8192  # frames that the peer may send before it must hear from us; memory is bounded by credit
+# Transfer frames that the peer may send before we must open the window again; memory is bounded by credit.
+WINDOW: Final = 8192
 _HALF: Final = WINDOW // 2
 _OUTGOING_WINDOW: Final = MAX_UINT >> 1  # we hold nothing back on our side
 # A flow of a link: eight uints in their long form, then drain and echo.
@@ -152,7 +153,7 @@ class Session:
         self.links.append(link)
 
     def _free_handle(self) -> int:
-        # All below where the last one was found are taken, until one of them becomes free.
+        # All handles below `_free_from` are in use, so the search begins there.
         handle = self._free_from = next(number for number in count(self._free_from) if number not in self._handles)
         highest = self.connection.options.handle_max
         if self.remote is not None:
@@ -205,7 +206,7 @@ class Session:
     def leave(self) -> None:
         """Nothing goes in or out any more."""
         self.gone = True
-        # Not `link.leave()`: what it would remove one by one is dropped as a whole below.
+        # Not `link.leave()`, which removes deliveries one by one: everything is dropped at once below.
         for link in self.links:
             link.gone = True
             self._names.pop((link.name, link.role), None)
@@ -215,7 +216,8 @@ class Session:
         self.incoming.clear()
         self.outgoing_unsettled = Unsettled()
         self.outgoing = OutgoingTransfers(self.connection, self.channel, self.outgoing_unsettled)
-        # What comes from now on is for nobody. Links and sessions that know each other would wait for the collector.
+        # Frames that arrive from now on are ignored. Links and sessions refer to each other: without these references
+        # they are freed at once and need not wait for the garbage collector.
         for known in (self.links, self._handles, self._remote_handles, self._awaited):
             known.clear()
         if self.remote is not None:
@@ -265,10 +267,11 @@ class Session:
 
     def on_attach(self, attach: Attach, events: EventSink[LinkEvent]) -> None:
         """The peer's attach: a new link, a stolen one, or the answer to ours."""
+        # Section 2.7.2, handle-max: a handle outside the range closes the connection with framing-error.
         if attach.handle > self.connection.options.handle_max:
             text = f"the highest handle here is {self.connection.options.handle_max}, not {attach.handle}"
             raise ConnectionFault(conditions.CONNECTION_FRAMING_ERROR, text)
-        # Whose link this is, the name says: ours that waits for an answer, one to be stolen, or a new one.
+        # The name tells which link this is: one of ours that waits for an answer, one to be stolen, or a new one.
         if attach.handle in self._remote_handles:
             raise ProtocolError(conditions.SESSION_HANDLE_IN_USE, f"handle {attach.handle} is attached already")
         key = (attach.name, not attach.role)
@@ -294,7 +297,9 @@ class Session:
 
     def on_flow(self, flow: Flow, events: EventSink[LinkEvent]) -> None:
         """Windows, and credit of a link."""
-        seen = 0 if flow.next_incoming_id is None else flow.next_incoming_id  # null: before it had our begin
+        # Null: the peer had not received our begin yet
+        seen = 0 if flow.next_incoming_id is None else flow.next_incoming_id
+        # Section 2.5.6: remote-incoming-window = next-incoming-id + incoming-window - our next-outgoing-id.
         self.outgoing.window = serial_rest(seen, flow.incoming_window, self.outgoing.next_transfer)
         if flow.handle is not None:
             link = self._link(flow.handle)
@@ -338,7 +343,9 @@ class Session:
     def next_number(self, delivery_id: int) -> int:
         """The number of a delivery from its identifier, which wraps and must grow."""
         expected = delivery_id if self.next_delivery is None else self.next_delivery
-        # Ids may skip, the standard only demands that they grow; more than half of the range ahead is behind.
+        # Ids must grow but may skip. They are serial numbers (RFC 1982): a distance of more than half the range means
+        # that
+        # the id is lower.
         ahead = (delivery_id - expected) & MAX_UINT
         if ahead > SERIAL_HALF:
             raise InvalidField(f"expected delivery-id {expected & MAX_UINT}, got {delivery_id}")
@@ -350,7 +357,7 @@ class Session:
         self, role: bool, first: int, last: int, settled: bool, state: DeliveryState | None, events: EventSink[Settled]
     ) -> None:
         """The peer's disposition for deliveries: those we sent, or those it sent."""
-        # Ids have wrapped for the peer and not for us: the newest delivery tells which of the possible ids is meant.
+        # Ids on the wire wrap and ours do not: take the highest possible one that is not beyond the newest delivery.
         unsettled: Unsettled[Sender] | Unsettled[Receiver]
         if role == RECEIVER:
             unsettled, newest = self.outgoing_unsettled, self.outgoing.next_delivery
@@ -361,7 +368,8 @@ class Session:
         for run in unsettled.take(low, high) if settled else unsettled.within(low, high):
             first, last, link, shift = run
             start = first + shift
-            # A peer that settles one by one is one event for the owner, if link, state and direction are the same.
+            # Join dispositions of a peer that settles one by one to one event, if link, state and direction are the
+            # same.
             before = events[-1] if events else None
             if type(before) is Settled:
                 its_link, its_start, its_end, its_state, its_settled = before

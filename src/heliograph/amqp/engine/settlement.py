@@ -1,4 +1,4 @@
-"""Which deliveries of a session are not settled, and the outcomes that are about to be told.
+"""The unsettled deliveries of a session, and outcomes that are not written yet (AMQP part 2, section 2.6.12).
 
 Both are kept as ranges: a thousand messages that were sent at once are one entry, and a thousand that are accepted in
 one turn are one frame. Delivery ids are those of the wire, but never wrap in here; the low 32 bits go into frames.
@@ -163,7 +163,7 @@ class OutgoingDispositions:
 
     def gather(self, role: bool, first: int, last: int, settled: bool, state: DeliveryState | None) -> None:
         """Note the outcome of a range of delivery ids (that do not wrap)."""
-        # Nearly always the outcome is the same object as before; comparing two states is the slow way.
+        # The outcome is nearly always the same object as before, and comparing two states by value is slow.
         alike = settled is self._settled and (state is self._state or state == self._state)
         ranges = self._ranges
         if ranges:
@@ -185,7 +185,7 @@ class OutgoingDispositions:
 
     def flush(self) -> None:
         """Write what was gathered."""
-        # A new list: `gather` takes an empty one as the sign to register with the connection again.
+        # A new list: for `gather`, an empty list means that it must register with the connection again.
         ranges, self._ranges = self._ranges, []
         connection = self._connection
         forget = self._settled and self._role == RECEIVER

@@ -1,4 +1,4 @@
-"""The bytes of one client's connection over TCP or TLS, without ever waiting.
+"""The bytes of one client's connection over TCP or TLS, without ever blocking.
 
 A link is in one of two states. Until it is `up`, the loop polls for what `events` says and calls `proceed`, which
 finishes the TCP connect, then the TLS handshake, then whatever a subclass adds (WebSocket). Once it is up, `receive` is

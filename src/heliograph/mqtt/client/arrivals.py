@@ -57,7 +57,7 @@ class Arrivals:
         self._alias_maximum = alias_maximum
         self._aliases: dict[int, str] = {}
         self._received = received
-        # Devices send the same topics and properties over and over: they are checked once.
+        # Devices send the same topics and properties again and again: each is checked once.
         self._known_topics: dict[bytes, str] = {}
         self._known_properties: dict[bytes, _Carried] = {}
         # The run that may grow: the messages, the first byte of their packets, and their properties.

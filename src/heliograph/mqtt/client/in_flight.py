@@ -130,7 +130,7 @@ class InFlight:
         oldest = runs[0].first
         number = oldest + (identifier - 1 - oldest) % LAST_ID
         while count > 0:
-            if number >= self._next:  # nothing in flight has these identifiers; behind them come those of the oldest
+            if number >= self._next:  # no message in flight has these identifiers; those of the oldest run follow
                 count -= oldest + LAST_ID - number
                 number = oldest
                 continue
@@ -170,7 +170,9 @@ class InFlight:
             for run in self._runs
             for start, stop in run.stretches(RELEASING, 0, len(run.states))
         ]
-        # By the standard these need not be counted on a new connection; there are servers that count them.
+        # Receive maximum counts PUBLISH packets only (MQTT 5, section 4.9), so a PUBREL need not count on a new
+        # connection.
+        # There are servers that count it.
         self._maximum = maximum
         self._quota = max(0, maximum - sum(count for _, count in releases))
         return releases

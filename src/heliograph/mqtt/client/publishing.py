@@ -72,7 +72,7 @@ class Publishing:
         """Packets for messages that may have arrived before: marked as duplicates, and without aliases."""
         encoded = b""
         if self._version == 5:
-            # An alias of the connection before means nothing on this one.
+            # Topic aliases end with the network connection (MQTT 5, section 3.3.2.3.4).
             properties = properties.copy()
             properties.pop("topic_alias", None)
             encoded = encode_properties(properties)
@@ -84,7 +84,8 @@ def _packets(first: int, topic: bytes, payloads: Sequence[bytes], properties: by
     head = len(topic) + len(properties) + (2 if identifier else 0)
     start = bytes((first,))
     if len(sizes) == 1:
-        # One heading for all, joined with the payloads; then the identifiers are written as two columns.
+        # One header for all packets, joined with the payloads; then the identifiers are written as two columns
+        # (`runs`).
         fixed = start + encode_varint(head + sizes.pop())
         heading = fixed + topic + (b"\0\0" if identifier else b"") + properties
         packets = bytearray(heading.join((b"", *payloads)))

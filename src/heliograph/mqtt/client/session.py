@@ -241,7 +241,7 @@ class ClientSession:
 
     def _answer(self, table: bytes, ids: Ids) -> None:
         self.output.append(acks_for(table, ids))
-        if table is not PUBRECS:  # after PUBREC the message still counts
+        if table is not PUBRECS:  # a message of QoS 2 counts until PUBCOMP (MQTT 5, section 4.9)
             self._arrivals.unfinished = max(0, self._arrivals.unfinished - len(ids))
 
     def receive(self, data: bytes, now: float) -> list[Event]:
@@ -422,7 +422,8 @@ _KINDS: Final[dict[type, int]] = {
 
 def _bounds(data: bytes, at: int, size: int, largest: int, version: int) -> tuple[int, int]:
     """Where the body of the packet at `at` starts and ends; beyond `size` if the packet is not whole."""
-    if size - at > 4:  # lengths of one and two bytes by hand: this is done for every packet that is like no other
+    # Lengths of one and two bytes are decoded inline: this runs for every packet that is not part of a run.
+    if size - at > 4:
         length, body = data[at + 1], at + 2
         if length > 0x7F:
             length += (data[body] << 7) - 0x80

@@ -1,6 +1,8 @@
-"""The plan of a message in CWF: what follows what in the bytes, with everything decided that can be decided before.
+"""Builds the plan of a message in CWF: its steps in the order of the bytes, with all properties resolved.
 
-Fields of fixed length beside each other are *runs*, read and written by one call of `struct`.
+Neighbouring fields of fixed length are joined to a *run* (`FieldRun`), because one call of `struct` for many fields is
+much faster than one for each. The planner tracks the position of each step (`Spot`) so that alignment becomes a fixed
+gap wherever the position is known; behind a field of variable length only a computed gap (`-o % align`) is possible.
 """
 
 from collections.abc import Mapping
@@ -43,8 +45,8 @@ from heliograph.flow.tree import Text
 
 # The properties of CWF (fixed structures), in the words of DFDL.
 #
-# What a field does not say its format says; what neither says about character set, byte order and floating-point
-# numbers is what the header before the message says (`CodedCharSetId`, `Encoding`).
+# The default of a field is the property of its format. The default for character set, byte order and floating-point
+# form is what the header in front of the message says (`CodedCharSetId`, `Encoding`).
 
 MOST_BYTES = 100_000_000
 """That a message always has, whatever is in it: no server takes larger ones."""
@@ -100,22 +102,22 @@ ANY = 1 << 62
 
 @dataclass(frozen=True)
 class Spot:
-    """A position: `offset` behind a base, of which only is known that it is a multiple of `multiple`."""
+    """A position in the message: `offset` bytes behind a base, which is only known to be a multiple of `multiple`."""
 
     multiple: int
     offset: int
     base: int
 
     def aligned(self, to: int) -> int | None:
-        """Bytes to the next multiple, or None if that cannot be known yet."""
+        """Return the bytes up to the next multiple, or None if they depend on the message."""
         return -self.offset % to if self.multiple % to == 0 else None
 
     def behind(self, size: int) -> "Spot":
-        """The position this many bytes further."""
+        """Return the position this many bytes further on."""
         return Spot(self.multiple, self.offset + size, self.base)
 
     def distance(self, start: "Spot") -> int | None:
-        """Bytes from an earlier position to this one, if that can be known."""
+        """Return the bytes from an earlier position to this one; None if they depend on the message."""
         return self.offset - start.offset if self.base == start.base else None
 
 
@@ -141,6 +143,7 @@ class _Planner:
         root.ops = joined(root.ops)
         if (size := reserved_size(root.ops)) > MOST_BYTES:
             raise properties.problem(f"expected a message of at most {MOST_BYTES} bytes, found one of {size}")
+        # A counter or length field is written from the data if the tree gives it no value (`_counting` in cwf_writing).
         for op in all_ops(root.ops):
             if isinstance(op, Repeat | Variable) and op.target is not None:
                 op.target.counts.append(op)
@@ -151,7 +154,7 @@ class _Planner:
         return root
 
     def _somewhere(self, multiple: int = 1) -> Spot:
-        """A position of which nothing but a multiple is known."""
+        """Return a new base: a position that is known only to be a multiple."""
         return Spot(multiple, 0, next(self._bases))
 
     def _properties(self, member: Member) -> Properties:
@@ -176,7 +179,8 @@ class _Planner:
     def _once(
         self, member: Member, properties: Properties, parent: Inner, ops: list[Op], spot: Spot, number: str = ""
     ) -> Spot:
-        """One occurrence, with what stands before and behind it; the number is of a repetition, for paths."""
+        """Plan one occurrence, with its skips and alignment; `number` is the index of a repetition, for paths in
+        errors."""
         fill = properties.get("fillByte", 0)
         start = self._before(member, properties, ops, spot, fill)
         if isinstance(member, Field):
@@ -210,7 +214,7 @@ class _Planner:
         return spot.behind(gap)
 
     def _alignment(self, member: Member, properties: Properties) -> int:
-        """What its offset is a multiple of; implicit means numbers by their size, groups by their widest member."""
+        """Return the alignment of a member. `implicit` aligns numbers by their size, groups by their widest member."""
         given = properties.get("alignment", 1)
         if given != "implicit":
             return int(given) if isinstance(member, Field) or "alignment" in properties.own else 1
@@ -229,7 +233,7 @@ class _Planner:
         self._know(parent, group.name, inner)
         ops.append(inner)
         end = self._group(group, inner, inner.ops, spot)
-        if properties.get("alignment") == "implicit":  # as C pads a structure
+        if properties.get("alignment") == "implicit":  # C pads the end of a structure to its alignment
             end = self._align(self._alignment(group, properties), inner.ops, end, properties.get("fillByte", 0))
         inner.ops = joined(inner.ops)
         return end
@@ -267,7 +271,7 @@ class _Planner:
         self._known.setdefault(id(parent), {}).setdefault(name, what)
 
     def _target(self, wanted: Reference, parent: Inner, properties: Properties, use: str) -> Leaf:
-        """The earlier field that a reference means."""
+        """Find the earlier field that a reference (`{../N}`) refers to."""
         around = parent
         for _ in range(wanted.up if wanted.up is not None else ANY):
             if around.parent is None:
@@ -325,7 +329,10 @@ class _Planner:
     def _occurrence(
         self, member: Member, properties: Properties, parent: Inner, number: str, spot: Spot
     ) -> tuple[list[Op], int | None]:
-        """The plan of one occurrence, which must hold wherever the others leave off, and its size if it is fixed."""
+        """Plan one occurrence; return its size, too, if that is fixed.
+
+        The same plan is used for every occurrence, so it may assume only an alignment that all of them have.
+        """
         needs = gcd(spot.multiple, self._widest(member))
         before = {key: dict(known) for key, known in self._known.items()}
         for start in (self._somewhere(needs).behind(spot.offset % needs), self._somewhere()):

@@ -1,4 +1,37 @@
-"""Generates the reader of a plan: a generator function that brings elements under a part."""
+"""Generates the reader of a plan: a generator function that adds elements to a part.
+
+For a model with an integer `Id` of 4 bytes, a string `Name` of 10, a counter `N` of 1 byte, and a group `Line` with an
+integer of 2 bytes that occurs `N` times, the source is (shortened):
+
+    def read(part, data):
+        o = 0                                               # the offset
+        try:
+            children = part.loaded = []
+            v0, v1, v2, = unpack0(data, o)                  # a run: Struct('>i10sb').unpack_from
+            e = Element('Id', v0, NAME_VALUE); e.parent = part; children.append(e)
+            e = Element('Name', v1.decode().rstrip(' '), NAME_VALUE); e.parent = part; children.append(e)
+            r0 = v2                                         # kept, because the repetition refers to it
+            e = Element('N', r0, NAME_VALUE); e.parent = part; children.append(e)
+            o += 15
+            n = int(r0)
+            if not 0 <= n: raise ValueError(n)
+            for i0 in range(n):
+                p0 = Element('Line'); p0.parent = part; children.append(p0)
+                p0.pending = part; c0 = p0.loaded = []
+                v0, = unpack1(data, o)
+                e = Element('Qty', v0, NAME_VALUE); e.parent = p0; c0.append(e)
+                o += 2
+                p0.pending = None
+                yield
+            if o < len(data): raise ValueError(f'{len(data) - o} bytes more')
+            part.pending = None
+            yield
+        except ERRORS as error:
+            raise read_problem(error, SITES, 'CWF C of M', data) from None
+
+The reader yields every few fields: a message is parsed on demand, so a flow that looks at the first fields only does
+not pay for the rest. `pending` marks an element whose children are not all read yet. `read_problem` finds the field of
+an error by the line number, so the normal case carries no bookkeeping for errors."""
 
 import struct
 
@@ -10,7 +43,7 @@ from heliograph.flow.tree import Element
 from heliograph.flow.tree.element_types import NAME_VALUE
 
 PAUSE = 8
-"""Fields after which the reader yields."""
+"""The number of fields after which the reader yields."""
 PREFIX_CODES = {1: "B", 2: "H", 4: "I"}
 
 
@@ -31,15 +64,17 @@ class _Reader:
         self._pending = 0
         """Fields since the last pause."""
         self._trying = 0
-        """How many choices are being tried: what is tried is not shown before it fits."""
+        """The number of choices that are being tried. The reader must not yield then: elements of a branch that does
+        not fit are removed again, so nobody may see them before."""
 
     def whole(self, root: Inner) -> None:
         self._source.add("children = part.loaded = []")
         self._ops(root.ops, "part", "children")
         site = Site("", "min(o, len(data))", "the end of the message")
         self._source.add("if o < len(data): raise ValueError(f'{len(data) - o} bytes more')", site)
-        # `o` may be behind the end: room that a shorter branch or a table leaves unused at the end of a message need
-        # not be sent. A field that is not all there has failed before.
+        # `o` may be beyond the end: a sender may leave out unused bytes at the end of a message, which a shorter branch
+        # or
+        # a table with reserved space leaves. A field that is cut off has raised an error before.
         self._source.add("part.pending = None")
         self._source.add("yield")
 
@@ -80,7 +115,7 @@ class _Reader:
         self._source.add(f"o += {run.size}")
 
     def _loaded(self, leaf: Leaf, raw: str) -> str:
-        """The expression of a value, from what `struct` gives."""
+        """Return the expression of a value, from the variable that `struct` unpacked."""
         value = leaf.shape.load(self._source, raw)
         if leaf.nil is None or leaf.nil.logical:
             return value
@@ -134,7 +169,7 @@ class _Reader:
         add("o += n" if op.kind != "delimited" else f"o += n + {leaf.shape.unit}")
 
     def _characters(self, op: Variable, site: Site) -> None:
-        """A given number of characters whose bytes differ in number."""
+        """Measure a field whose length is a number of characters in a character set of variable width."""
         assert isinstance(op.leaf.shape, TextShape)
         assert op.leaf.shape.charset is not None
         measure = self._source.constant("bytes_of_characters", bytes_of_characters)
@@ -162,7 +197,8 @@ class _Reader:
             site = Site(op.path, "o", expected)
             add(f"n = int({op.target.variable})", site)
             add(f"if not 0 <= n{high}: raise ValueError(n)", site)
-            # fields can have a length of 0, but a count that is larger than the whole message is no count
+            # Items may have a length of 0, so the end of the data does not bound the loop. The size of the message
+            # does.
             limit = Site(op.path, "o", f"a count in {op.target.path} that the message has room for")
             add("if n > len(data): raise ValueError(n)", limit)
             opening = f"for {op.index} in range(n):"
@@ -202,7 +238,7 @@ class _Reader:
             self._source.add(f"raise ValueError(repr({op.target.variable}))", site)
 
     def _try(self, op: Choose, start: str, parent: str, children: str) -> None:
-        """The first branch that fits."""
+        """Generate a choice without a key: try the branches in order and take the first that can be read."""
         mark, number = self._source.new_name("m"), self._source.new_name("t")
         self._source.add(f"{mark} = len({children})")
         self._trying += 1
@@ -225,7 +261,7 @@ class _Reader:
 
 
 def find_nul(data: bytes, start: int, width: int) -> int:
-    """Where the next NUL character is."""
+    """Return the position of the next NUL character, at a multiple of the character width."""
     at = data.find(bytes(width), start)
     while width > 1 and at >= 0 and (at - start) % width:
         at = data.find(bytes(width), at + 1)
@@ -235,7 +271,7 @@ def find_nul(data: bytes, start: int, width: int) -> int:
 
 
 def bytes_of_characters(data: bytes, start: int, count: int, encoding: str) -> int:
-    """How many bytes this number of characters takes."""
+    """Return how many bytes this number of characters takes."""
     text = data[start : start + 4 * count].decode(encoding, "surrogateescape")[:count]
     if len(text) != count:
         raise ValueError(f"{len(text)} characters")

@@ -1,4 +1,11 @@
-"""Shapes: how the bytes of one field become a value, and a value these bytes, as lines of Python."""
+"""Shapes: the physical representation of a field, as Python that converts its bytes to a value and back.
+
+A shape has the format of the field for `struct` (`code`, such as `i` or `10s`), an expression that converts what
+`struct` unpacks to a value (`load`), and lines that convert a value to what `struct` packs (`store`). For a string of
+10 bytes padded with blanks these are `10s`, `v1.decode().rstrip(' ')`, and
+
+    v1 = v1.encode().ljust(10, b' ')
+    if len(v1) != 10: raise ValueError(f'{len(v1)} bytes')"""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -35,7 +42,7 @@ INTEGER_CODES = {1: "b", 2: "h", 4: "i", 8: "q"}
 
 @dataclass(frozen=True)
 class Shape:
-    """What all shapes have; by itself, the shape of plain bytes."""
+    """Base of all shapes; used itself for plain bytes."""
 
     kind: Type
     size: int | None
@@ -46,44 +53,44 @@ class Shape:
 
     @property
     def code(self) -> str:
-        """The letters of `struct` for it."""
+        """The format of the field for `struct`."""
         return f"{self.size}s"
 
     @property
     def unit(self) -> int:
-        """Bytes of a NUL that ends it."""
+        """The width of the NUL character that ends the field."""
         return 1
 
     @property
     def expected(self) -> str:
-        """What a problem says was expected."""
+        """The description of a valid value in errors."""
         return f"{self.size} bytes" if self.size is not None else "bytes"
 
     def load(self, source: Source, raw: str) -> str:
-        """The expression of the value, from what `struct` gives."""
+        """Return the expression of the value, from the variable that `struct` unpacked."""
         return raw
 
     def store(self, source: Source, name: str) -> list[str]:
-        """Lines that make what `struct` takes of the value in this variable, which is of the field's class."""
+        """Return lines that convert the value in this variable (of `python_class`) to what `struct` packs."""
         if self.size is None:
             return []
         return [f"if len({name}) != {self.size}: raise ValueError(f'{{len({name})}} bytes')"]
 
     def trimmed(self, value: Any) -> Any:
-        """A value of the field's class as it is read: text without what fills it up."""
+        """Return a value as reading would give it: text without padding."""
         return value
 
     def trimming(self, name: str) -> str:
-        """The same as an expression, for the value in this variable."""
+        """Return an expression that does the same for the value in this variable."""
         return name
 
     def conversion(self, default: Any) -> Any:
-        """Makes a value of the field's class of any other."""
+        """Return the function that converts any value to `python_class`."""
         return partial(_converted, CONVERSIONS[self.kind], default)
 
     @property
     def python_class(self) -> type:
-        """The class of values that need no conversion."""
+        """The class of values that need no conversion; the writer tests for it before it calls the conversion."""
         return CLASSES[self.kind]
 
 
@@ -97,7 +104,7 @@ def _converted(convert: Any, default: Any, value: Any) -> Any:
 
 @dataclass(frozen=True)
 class FilledShape(Shape):
-    """Bytes that are filled up to their length, as fillers of a record are that have no value."""
+    """Bytes padded to their length. A missing value is all padding, as for FILLER in COBOL."""
 
     fill: bytes = b"\0"
 
@@ -146,7 +153,7 @@ class TextShape(Shape):
         return f"{name}.{STRIPS[self.justification]}({self.pad!r})"
 
     def fitted(self, data: bytes) -> bytes:
-        """Encoded text, filled up to the length if it has one."""
+        """Return encoded text, padded to the length if it has one."""
         if self.size is None:
             return data
         return _fitted(self.size, self._charset.encode(self.pad), self.justification, data)
@@ -186,7 +193,7 @@ class TextShape(Shape):
 
 
 def _blocks(size: int, pad: str) -> tuple[str, ...]:
-    """Padding in sizes that halve."""
+    """Return padding in sizes that halve (for `_trimmed`)."""
     count, blocks = 1 << size.bit_length() - 1, []
     while count >= LONG:
         blocks.append(pad * count)
@@ -195,7 +202,7 @@ def _blocks(size: int, pad: str) -> tuple[str, ...]:
 
 
 def _trimmed(blocks: tuple[str, ...], text: str) -> str:
-    """Without the padding behind it; in halving steps, because rstrip looks at each character by itself."""
+    """Remove trailing padding in halving steps, because `rstrip` looks at each character by itself."""
     for block in blocks:
         text = text.removesuffix(block)
     return text.rstrip(blocks[-1])
@@ -209,7 +216,7 @@ def _fitted(size: int, pad: bytes, justification: str, data: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class TextNumberShape(TextShape):
-    """A number, a boolean or a date in text; what the text means is a pair of functions."""
+    """A number, a boolean or a date written as text; a pair of functions parses and formats it."""
 
     parse: Any = None
     format: Any = None
@@ -227,7 +234,7 @@ class TextNumberShape(TextShape):
 
 
 def _scaled(source: Source, kind: Type, number: str, scale: int) -> str:
-    """The expression of a number with an implied point."""
+    """Return the expression of a number with an implied decimal point."""
     if kind is not Type.DECIMAL and not scale:
         return number
     value = f"{source.constant('from_scaled', from_scaled)}({number}, {source.constant('POINT', point(scale))})"
@@ -236,7 +243,7 @@ def _scaled(source: Source, kind: Type, number: str, scale: int) -> str:
 
 @dataclass(frozen=True)
 class IntegerShape(Shape):
-    """A binary integer; decimals have an implied point."""
+    """A binary integer; a decimal has an implied decimal point."""
 
     signed: bool = True
     scale: int = 0
@@ -311,7 +318,7 @@ def _check_single(value: float) -> None:
 
 @dataclass(frozen=True)
 class ConvertedShape(Shape):
-    """A value that one function reads from its bytes, and another writes."""
+    """A value that one function parses from the bytes of the field and another formats."""
 
     read: Any = None
     write: Any = None
@@ -328,7 +335,7 @@ class ConvertedShape(Shape):
 
 @dataclass(frozen=True)
 class DigitsShape(ConvertedShape):
-    """What packed and zoned numbers share: functions that read and write them as an integer."""
+    """Base of packed and zoned numbers: they are parsed and formatted as scaled integers."""
 
     scale: int = 0
 
@@ -375,7 +382,7 @@ class CalendarShape(ConvertedShape):
 
 
 def packed_calendar(kind: Type, size: int, order: str, pattern: Calendar, signed: bool) -> CalendarShape:
-    """The digits of the pattern, packed."""
+    """Return the shape of a date or time as packed digits."""
 
     def read(data: bytes) -> Moment:
         number = read_packed(data) if signed else read_bcd(data)
@@ -390,11 +397,11 @@ def packed_calendar(kind: Type, size: int, order: str, pattern: Calendar, signed
     return CalendarShape(kind, size, order, read, write, f"a packed {kind.value} in {size} bytes")
 
 
-EPOCH = datetime(1970, 1, 1)  # as ESQL's, without a zone
+EPOCH = datetime(1970, 1, 1)  # ESQL timestamps have no zone
 
 
 def binary_calendar(kind: Type, size: int, order: str, milliseconds: bool) -> CalendarShape:
-    """A signed binary count since 1970."""
+    """Return the shape of a date or time as a signed binary count since 1970."""
     unit = timedelta(milliseconds=1) if milliseconds else timedelta(seconds=1)
 
     def read(data: bytes) -> datetime:

@@ -1,4 +1,33 @@
-"""Generates the writer of a plan: a function that writes the elements under a part."""
+"""Generates the writer of a plan: a function that writes the elements of a part as bytes.
+
+For the model in the docstring of `cwf_reading`, the source is (shortened):
+
+    def write(part):
+        out = bytearray()
+        try:
+            d0 = gathered(part.children)                    # children by name, as Line repeats
+            a0 = one(d0, 'Id')
+            a2 = one(d0, 'N')
+            v0 = a0.value
+            if v0.__class__ is not int: v0 = convert0(v0)   # most values have the right class already
+            if not -2147483648 <= v0 <= 2147483647: raise ValueError(v0)
+            v2 = a2.value
+            if v2 is None: v2 = counted0(part)              # a counter without a value is computed
+            r0 = v2
+            out += pack0(v0, v1, v2)
+            s0 = d0.pop('Line', ())
+            if len(s0) != int(r0): raise ValueError(len(s0))
+            for i0, a3 in enumerate(s0):
+                k0 = a3.children
+                if [x.name for x in k0] != NAMES0:          # in a group without repetition, children are usually
+                    k0 = arranged(k0, NAMES0)               # in the model's order already
+                a4, = k0
+                v0 = a4.value
+                out += pack1(v0)
+            if any(d0.values()): raise ValueError(...)      # elements that the model does not have
+        except ERRORS as error:
+            raise write_problem(error, SITES, 'CWF C of M') from None
+        return bytes(out)"""
 
 import struct
 from functools import partial
@@ -13,7 +42,7 @@ from heliograph.flow.formats.model.source import ERRORS, write_problem
 from heliograph.flow.tree import Element
 
 MISSING = Element()
-"""Stands for an element that is not there: no value, no children."""
+"""Stands for a missing element: no value, no children."""
 
 
 def generate_writer(source: Source, root: Inner, form: str) -> None:
@@ -34,7 +63,7 @@ class _Writer:
         self._source = source
 
     def element(self, op: Inner, element: str) -> None:
-        """Find the children of an element, and write them."""
+        """Generate code that finds the children of an element by name and writes them."""
         names = _single_names(op.group)
         known = ", ".join(dict.fromkeys(_names_below(op.group)))
         site = Site(op.path, "", f"only what the model has ({known})")
@@ -99,7 +128,7 @@ class _Writer:
         if leaf.nil is None:
             self._stored(leaf, name)
             return
-        # A field that is there without a value is null; one that is missing has its default.
+        # A field that is present without a value is null; a missing field gets its default.
         null = self._source.constant("NIL", leaf.nil.value)
         if leaf.nil.logical:
             add(f"if {name} is None and {variable} is not MISSING: {name} = {null}")
@@ -111,7 +140,7 @@ class _Writer:
             self._stored(leaf, name)
 
     def _stored(self, leaf: Leaf, name: str) -> None:
-        """Make what `struct` takes of the value in this variable."""
+        """Generate the conversion of the value in this variable to what `struct` packs."""
         site = Site(leaf.path, "", leaf.shape.expected)
         add, shape = self._source.add, leaf.shape
         convert = self._source.constant("convert", shape.conversion(leaf.definition.default))
@@ -153,7 +182,7 @@ class _Writer:
         add("out += v0")
 
     def _to_length(self, op: Variable) -> None:
-        """Fill text up to the length that another field says."""
+        """Generate the padding of text to the length that another field gives."""
         assert op.target is not None
         site = Site(op.leaf.path, "", f"as many bytes as {op.target.path} says")
         self._source.add(f"n = int({op.target.variable})", site)
@@ -224,7 +253,7 @@ class _Writer:
 
 
 def _names(member: Member) -> list[str]:
-    """The names of the elements that it brings, in order; a group without a name brings those of its members."""
+    """Return the names of the elements of a member, in order; a group without a name has those of its members."""
     if member.name:
         return [member.name]
     return _names_below(member) if isinstance(member, Group) else []
@@ -235,7 +264,7 @@ def _names_below(group: Group) -> list[str]:
 
 
 def _single_names(group: Group) -> list[str] | None:
-    """The names of all children, if each is there just once."""
+    """Return the names of all children if each occurs exactly once; otherwise None."""
     if group.order is Order.CHOICE:
         return None
     names: list[str] = []
@@ -253,7 +282,7 @@ def _single_names(group: Group) -> list[str] | None:
 
 
 def gathered(children: list[Element]) -> dict[str, list[Element]]:
-    """Children by name."""
+    """Return the children by name."""
     found: dict[str, list[Element]] = {}
     for child in children:
         found.setdefault(child.name, []).append(child)
@@ -267,7 +296,7 @@ def one(found: dict[str, list[Element]], name: str) -> Element:
 
 
 def arranged(children: list[Element], names: list[str]) -> list[Element]:
-    """The children in the order of the names."""
+    """Return the children in the order of the names, with MISSING for those that are absent."""
     found = gathered(children)
     result = [one(found, name) for name in names]
     left = [name for name, more in found.items() if more]
@@ -277,7 +306,7 @@ def arranged(children: list[Element], names: list[str]) -> list[Element]:
 
 
 def ended_by_nul(data: bytes, width: int) -> bytes:
-    """The data with the NUL that ends it."""
+    """Return the data with its terminating NUL."""
     nul = bytes(width)
     if any(data[at : at + width] == nul for at in range(0, len(data), width)):
         raise ValueError(repr(data))
@@ -285,7 +314,7 @@ def ended_by_nul(data: bytes, width: int) -> bytes:
 
 
 def _counting(leaf: Leaf) -> Any:
-    """Computes the value of a field that counts others and has none; takes the parent of the field."""
+    """Return the function that computes a count or length field without a value, from the parent of the field."""
     what = leaf.counts[0]
     holder = what.parent if isinstance(what, Repeat) else what.leaf.parent
     name = what.member.name if isinstance(what, Repeat) else what.leaf.definition.name

@@ -1,4 +1,4 @@
-"""Numbers as mainframes write them: packed and zoned decimals, scaled integers, hexadecimal floating point."""
+"""Mainframe number formats: packed and zoned decimals, scaled integers, hexadecimal floating point."""
 
 from collections.abc import Callable
 from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
@@ -7,7 +7,7 @@ from functools import cache
 from math import frexp, isfinite, ldexp
 from typing import NamedTuple
 
-# Floating-point numbers of S/390: a sign, an exponent of 16 (excess 64), and a hexadecimal fraction.
+# S/390 hexadecimal floating point: a sign bit, 7 bits of exponent to base 16 (excess 64), and a fraction.
 
 EXCESS = 64
 SIGN = 0x80
@@ -32,7 +32,7 @@ def write_hexfloat(number: float, size: int) -> bytes:
     if fraction >> fraction_bits:  # rounded up to the next power of 16
         fraction, sixteens = fraction >> 4, sixteens + 1
     if fraction == 0 or sixteens < -EXCESS:
-        return bytes(size)  # nothing, or too small for the exponent
+        return bytes(size)  # zero, or too small for the exponent
     if sixteens >= EXCESS:
         raise ValueError(repr(number))
     return bytes([sixteens + EXCESS | (SIGN if number < 0 else 0)]) + fraction.to_bytes(size - 1, "big")
@@ -106,7 +106,7 @@ def to_scaled(value: object, scale: int) -> int:
 
 @cache
 def point(scale: int) -> Decimal:
-    """What a number is multiplied with to have its last `scale` digits behind the point."""
+    """Return the factor that moves the last `scale` digits of an integer behind the decimal point."""
     return Decimal(1).scaleb(-scale, EXACT)
 
 
@@ -170,7 +170,7 @@ ASCII_TRANSLATED = _zones(0x30, b"{ABCDEFGHI", b"}JKLMNOPQR", b"", "+-")
 
 
 def zoned_reader(zones: Zones, orientation: SignOrientation) -> Callable[[bytes], int]:
-    """What reads a number whose sign is there. It raises ValueError if a byte is no digit or sign."""
+    """Return a reader for this position of the sign. It raises ValueError if a byte is no digit or sign."""
     digits, signed, separate = zones.digits, zones.signed, {zones.plus: 1, zones.minus: -1}
 
     def unsigned(data: bytes) -> int:

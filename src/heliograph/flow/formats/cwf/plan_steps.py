@@ -1,4 +1,4 @@
-"""What a plan is made of: what follows what in the bytes of a message."""
+"""The steps of a plan: what the bytes of a message are, one after the other."""
 
 import re
 import struct
@@ -12,10 +12,11 @@ from heliograph.flow.formats.cwf.shape_selection import ENTITY, Properties, char
 from heliograph.flow.formats.model import Field, Group, Member
 from heliograph.flow.formats.model.field_values import CONVERSIONS
 
-# Null in a structure: which bytes, or which value, say that a field has none.
+# Null in a structure: the bytes, or the value, that mean "null".
 #
-# `nilKind` is one of DFDL's: `logicalValue` (a value of the field's type means null), `literalValue` (this text, filled
-# up as text is) and `literalCharacter` (this character all over the field). A byte that is no character is `%#rFF;`.
+# `nilKind` is as in DFDL: `logicalValue` (a value of the field's type means null), `literalValue` (this
+# text, padded like other text) and `literalCharacter` (the field is filled with this character). A byte that is not a
+# character is written `%#rFF;`, as in DFDL.
 
 LOGICAL, LITERAL, FILL = "logicalValue", "literalValue", "literalCharacter"
 MEASURED = ("prefixed", "delimited", "endOfParent")
@@ -25,7 +26,7 @@ RAW_BYTE = re.compile(r"%#r([0-9A-Fa-f]{2});")
 
 @dataclass(frozen=True)
 class Nil:
-    """What stands for null."""
+    """The representation of null."""
 
     logical: bool
     value: Any
@@ -33,7 +34,8 @@ class Nil:
 
 
 def nil_of(field: Field, shape: Shape, properties: Properties) -> Nil | None:
-    """What stands for null in a field: what it says itself, or what the format says for fields that are nillable."""
+    """Return the representation of null for a field: its own property, or that of the format if the field is
+    nillable."""
     holder = properties.get if field.nillable else properties.own.get
     text = holder("nilValue")
     if text is None:
@@ -80,7 +82,7 @@ def _filled(shape: Shape, text: str, properties: Properties) -> bytes:
 
 
 def _encoded(text: str, properties: Properties) -> bytes:
-    """The bytes of a text in which single bytes may be written as numbers."""
+    """Encode a text that may contain single bytes as `%#rFF;`."""
     pieces = RAW_BYTE.split(text)  # text and numbers in turn
     try:
         return b"".join(
@@ -116,13 +118,13 @@ class Leaf:
 
     @property
     def one_of(self) -> str:
-        """What a problem says was expected instead of another value."""
+        """The list of allowed values, for errors."""
         return f"one of {', '.join(str(value) or repr(value) for value in self.values)}"
 
 
 @dataclass(eq=False)
 class FieldRun:
-    """Fields of one element, one behind the other."""
+    """Neighbouring fields of fixed length in one element: one call of `struct`."""
 
     leaves: list[Leaf]
     codes: list[str]
@@ -134,7 +136,7 @@ class FieldRun:
 
 @dataclass(eq=False)
 class Variable:
-    """A field whose length is in the message."""
+    """A field whose length depends on the message."""
 
     leaf: Leaf
     kind: str
@@ -147,7 +149,7 @@ class Variable:
 
 @dataclass(eq=False)
 class Gap:
-    """Bytes without meaning: a count, or as many as it takes to a multiple of `align`."""
+    """Unused bytes: a fixed count, or up to the next multiple of `align`."""
 
     count: int
     fill: int
@@ -156,7 +158,7 @@ class Gap:
 
 @dataclass(eq=False)
 class Inner:
-    """A group that is an element of the tree, once."""
+    """A group that is an element of the tree, one occurrence."""
 
     group: Group
     path: str
@@ -166,7 +168,7 @@ class Inner:
 
 @dataclass(eq=False)
 class Repeat:
-    """A member that comes several times."""
+    """A member that repeats."""
 
     member: Member
     path: str
@@ -183,7 +185,7 @@ class Repeat:
 
 @dataclass(eq=False)
 class Choose:
-    """One of several branches; takes as much as the largest of those that have a fixed length."""
+    """A choice; it takes the space of its largest branch if all have a fixed length."""
 
     group: Group
     path: str
@@ -215,7 +217,7 @@ Op = FieldRun | Variable | Gap | Inner | Repeat | Choose | PadRecord
 
 
 def bounded(ops: list[Op]) -> bool:
-    """Whether it has a largest size."""
+    """Whether the size of these steps has an upper bound."""
     return not any(
         isinstance(op, Variable) or (isinstance(op, Gap) and op.align) or (isinstance(op, Repeat) and op.most is None)
         for op in all_ops(ops)
@@ -223,7 +225,7 @@ def bounded(ops: list[Op]) -> bool:
 
 
 def largest_size(ops: list[Op]) -> int:
-    """Bytes of the message with all occurrences that it can have."""
+    """Return the size with the most occurrences."""
     total = 0
     for op in ops:
         if isinstance(op, FieldRun):
@@ -240,7 +242,7 @@ def largest_size(ops: list[Op]) -> int:
 
 
 def reserved_size(ops: list[Op]) -> int:
-    """Bytes that a message has whatever is in it, with those of the largest branches."""
+    """Return the size that every message has, with the largest branch of each choice."""
     total = 0
     for op in ops:
         if isinstance(op, FieldRun):
@@ -260,7 +262,7 @@ def reserved_size(ops: list[Op]) -> int:
 
 
 def all_ops(ops: list[Op]) -> Iterator[Op]:
-    """The ops and all those inside them."""
+    """Iterate over the steps and all steps inside them."""
     for op in ops:
         yield op
         if isinstance(op, Inner | Repeat):
@@ -271,7 +273,7 @@ def all_ops(ops: list[Op]) -> Iterator[Op]:
 
 
 def joined(ops: list[Op]) -> list[Op]:
-    """Runs and gaps beside each other as one run, as far as byte orders and its length allow."""
+    """Join neighbouring runs and gaps, as long as their byte orders agree and the run does not get too long."""
     result: list[Op] = []
     for op in ops:
         last = result[-1] if result else None

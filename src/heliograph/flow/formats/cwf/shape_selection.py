@@ -1,4 +1,4 @@
-"""From the properties of a field to its shape. What does not go together is a problem of the model, said here."""
+"""Chooses the shape of a field by its properties. Properties that contradict each other are a `ModelProblem`."""
 
 import re
 from collections.abc import Mapping
@@ -52,7 +52,7 @@ class Properties:
         return self.own.get(name, self.form.properties.get(name, default))
 
     def problem(self, text: str) -> ModelProblem:
-        """Something about this member that cannot be."""
+        """Return an error about this member."""
         return ModelProblem(self.place, f"{self.name} in {self.form.name}: {text}")
 
     @property
@@ -101,7 +101,7 @@ def _binary_shape(properties: Properties) -> Shape:
 
 
 def _usual(field: Field, properties: Properties) -> str:
-    """Representation where the model names none: what the other properties hint at, else binary."""
+    """Return the default representation: text if the other properties imply it, otherwise binary."""
     if field.type in NUMBERS and properties.own.get("textNumberRep") is not None:
         return "text"
     if field.type in CALENDARS and properties.get("binaryCalendarRep") is None:
@@ -171,7 +171,7 @@ def _text_shape(field: Field, properties: Properties) -> Shape:
         size = _required(_text_size(properties), properties)
         parse, form, words, side = *_number_text(field.type), "a number", "right"
     padding = _padding(properties, side)
-    if padding["pad"] == "0":  # zeros belong to the number, and stand behind its sign
+    if padding["pad"] == "0":  # padding with zeros is part of the number: the sign stays in front of the zeros
         form = partial(_zero_filled, form, size // (properties.charset.width or 1))
         padding = {"justification": "left", "pad": " "}
     return TextNumberShape(field.type, size, "", properties.charset, **padding, parse=parse, format=form, words=words)

@@ -1,4 +1,8 @@
-"""MRM XML: documents whose names, types and order a model knows. A message's members stand directly under the part."""
+"""MRM XML: XML documents whose element names, types and order are in a model.
+
+The members of a message are children of the part itself: the root element of the document has no element in the tree.
+Unlike CWF and TDS, this format generates no Python source: a reader and a writer work with tables that are built from
+the model once."""
 
 from collections.abc import Mapping
 
@@ -12,7 +16,7 @@ __all__ = ["KIND"]
 
 
 class MrmXml:
-    """The kind of format. Readers and writers work from tables that are made here, once."""
+    """The MRM XML kind of format."""
 
     properties: Mapping[str, Property] = PROPERTIES
 

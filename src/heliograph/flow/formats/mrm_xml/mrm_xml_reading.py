@@ -1,4 +1,9 @@
-"""Reading modelled XML: the document becomes elements as in XMLNSC, which then get their types and are checked."""
+"""Reads modelled XML.
+
+There are two ways. `QuickReader` reads usual documents with string operations only. The other way (`_Typing`) reads any
+document: the XMLNSC reader makes elements of it, which then get the model's types and are checked. When the quick way
+meets something unusual, the other way parses the document again from its beginning, and skips as many members as the
+part has already (`known`): a flow may hold references to them, so they must not be replaced."""
 
 import re
 from collections.abc import Callable, Generator, Iterator
@@ -15,10 +20,12 @@ from heliograph.flow.formats.xml.reader import read_document
 from heliograph.flow.tree import Element, Part, building
 from heliograph.flow.tree.element_types import NAME, NAME_VALUE, VALUE, Xmlnsc
 
-# The quick way to read usual documents: elements without attributes, text without references, as the model wants it.
+# The quick way: elements without attributes, text without references, in the order of the model.
 #
-# It knows every tag beforehand, so a leaf is two look-ups. At anything unusual, right or wrong, it gives up, and the
-# other way reads the document from its beginning and says what is wrong.
+# The document is split at `<`. Each piece is then a tag and the text behind it, and the tag is a key of the table of
+# its
+# group: a leaf costs one lookup and one comparison with its end tag. At anything unusual, valid or not, this raises
+# `_Unusual`; it never reports errors itself.
 
 _BLANKS = " \t\n\r"
 _FORBIDDEN = bytes((*range(9), 11, 12, *range(14, 32)))
@@ -33,11 +40,11 @@ PAUSE = 8
 
 
 class _Unusual(Exception):
-    """Something for the other way."""
+    """The quick way cannot read this document."""
 
 
 class _Table(NamedTuple):
-    """What may be in an element."""
+    """The members of an element."""
 
     known: dict[str, tuple[str, str, Callable[[str], Any] | None, "_Table | None", str, str]]
     """By tag: the end tag without its `<`, name, parser, table of a group, code, namespace."""
@@ -54,7 +61,7 @@ class QuickReader:
         self._opening = f"{document.tag}{declared}"
 
     def read(self, text: str, parent: Element, children: list[Element]) -> Generator[None, None, bool]:
-        """Add the members of the message, some with each step; False if something is not usual."""
+        """Add the members of the message, a few before each yield. Return False if the document is unusual."""
         if self._table is None or "&" in text or "]]>" in text or not text.isascii():
             return False
         data = text.encode()
@@ -86,9 +93,9 @@ def _members(
     codes: str,
     most: int,
 ) -> tuple[int, str, bool]:
-    """Add the next members of an element; the place behind them, the codes of all so far, and whether it has ended.
+    """Add the next members of an element, at most `most` (0: no limit).
 
-    At most `most` of them in one go; 0 is no limit.
+    Return the index of the next piece, the codes of all members so far, and whether the element has ended.
     """
     known, fits = table
     count = 0
@@ -124,7 +131,7 @@ def _members(
 
 
 def _table(content: Content, namespace: str) -> _Table | None:
-    """The table of a group; None if it has members that need the other way."""
+    """Return the table of a group; None if it has members that the quick way cannot read."""
     if content.attributes or content.value is not None or content.counted:
         return None
     known = {}
@@ -153,7 +160,7 @@ class Reader:
         self._quick = QuickReader(document)
 
     def read(self, part: Part, data: bytes) -> Iterator[None]:
-        """See Format: members one by one. Whether none is missing is known only at the end."""
+        """Read members one by one; that none is missing is checked at the end of the document."""
         text = decode(data, part.text, self.document.title)
         children: list[Element] = []
         part.loaded = children
@@ -164,13 +171,13 @@ class Reader:
         yield
 
     def _read(self, part: Part, text: str, known: int) -> Iterator[None]:
-        """Read on behind so many members, the other way."""
+        """Read the document the other way; the part has `known` members already."""
         apart = Part(part.format, None, part.text)
         typing = _Typing(self.document, part, text)
         for _ in read_document(apart, self.dialect, text):
             root = _root_of(apart)
             if root is not None and root.loaded:
-                yield from typing.members(root, root.loaded[:-1], known)  # the last may not be complete
+                yield from typing.members(root, root.loaded[:-1], known)  # the last one may not be complete yet
         root = _root_of(apart)
         assert root is not None
         yield from typing.members(root, root.children, known)
@@ -178,19 +185,19 @@ class Reader:
 
 
 class _Typing:
-    """Gives the elements of one document their types."""
+    """Gives the elements of one document their types and checks them."""
 
     def __init__(self, document: Document, part: Part, text: str) -> None:
         self.document = document
         self.part = part
         self.text = text
         self._attributes: set[int] = set()
-        """Which elements of the tree are no elements of the document."""
+        """Identities of the tree's elements that are attributes in the document."""
         self._seen = 0
         self._codes: list[str] = []
 
     def members(self, root: Element, children: list[Element], known: int) -> Iterator[None]:
-        """Give the part those members that it does not have yet; so many have been read in another way."""
+        """Add the members that the part does not have yet; the first `known` were added by the quick way."""
         document, part = self.document, self.part
         if root.name != document.tag or root.namespace != document.namespace:
             raise self._problem(part, f"element {_named(document.tag, document.namespace)}", _found(root))
@@ -212,7 +219,7 @@ class _Typing:
             yield
 
     def end(self, root: Element) -> None:
-        """All members are there: see whether they are enough."""
+        """Check the message when all members are read."""
         part, content = self.part, self.document.content
         part.value, part.type = root.value, root.type
         self._check_text(part, content, root.children)
@@ -231,7 +238,7 @@ class _Typing:
             raise self._problem(element, f"elements {', '.join(content.known())}", repr(element.value))
 
     def _member(self, element: Element, content: Content, child: Element, codes: list[str]) -> bool:
-        """Give a member its type; whether it stays in the tree."""
+        """Give a member its type; return whether it stays in the tree."""
         shape = content.elements.get(child.name)
         if shape is None or child.type not in _ELEMENTS or child.namespace != shape.namespace:
             if not self._other(element, content, child):
@@ -257,7 +264,7 @@ class _Typing:
         return True
 
     def _finish(self, element: Element, content: Content, codes: list[str], kept: list[Element], null: bool) -> None:
-        """All members of an element are typed."""
+        """Finish an element whose members all have their types: check order, attributes and null."""
         if null:
             self._check_null(element, content, codes)
         elif content.counted or content.order.surely("".join(codes)) is None:
@@ -281,7 +288,8 @@ class _Typing:
                 raise self._value_problem(element, shape) from None
 
     def _other(self, element: Element, content: Content, child: Element) -> bool:
-        """A child that is no element of the model: an attribute that is, or something to leave out; else a problem."""
+        """Handle a child that is no element of the model: True means an attribute of the model, False that it is
+        ignored; anything else is an error."""
         if child.type in _ATTRIBUTES:
             if child.namespace == XSI:
                 return child.name in ("type", "nil") and element is not self.part
@@ -305,7 +313,7 @@ class _Typing:
         return False
 
     def _unusual(self, child: Element, shape: Shape) -> None:
-        """A field that is empty or null, or has attributes."""
+        """Handle a field that is empty, is null or has attributes."""
         values = shape.values
         assert values is not None
         null = False
@@ -383,7 +391,7 @@ class _Typing:
 def _expected(content: Content, codes: list[str]) -> str:
     for shape in content.elements.values():
         if not shape.direct:
-            continue  # the group that it is in may come several times, or not at all
+            continue  # its group may occur several times, or not at all
         occurs = shape.member.occurs
         count = codes.count(shape.code)
         if occurs.most is not None and count > occurs.most:
@@ -410,7 +418,7 @@ def _found(element: Element) -> str:
 
 
 def _line_of(text: str, element: Element, attributes: set[int]) -> int:
-    """The line in which the start tag of an element is: counted in the document, for only problems need it."""
+    """Return the line of an element's start tag. The document is parsed again for this, since only errors need it."""
     places: list[int] = []
     while element.parent is not None and not element.is_part:
         siblings = element.parent.loaded or []
@@ -437,6 +445,6 @@ def _line_of(text: str, element: Element, attributes: set[int]) -> int:
 
     parser.StartElementHandler = start
     parser.EndElementHandler = end
-    with suppress(expat.ExpatError):  # a document is read on demand, and may be malformed behind that place
+    with suppress(expat.ExpatError):  # a document is parsed on demand, so it may be malformed behind this element
         parser.Parse(text.encode(), True)
     return line

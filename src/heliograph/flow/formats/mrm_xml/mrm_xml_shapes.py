@@ -1,4 +1,4 @@
-"""A message as XML: which element or attribute each member is, and which may follow each other."""
+"""The XML form of a message: the element or attribute of each member, and the allowed order of elements."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -11,11 +11,13 @@ from heliograph.flow.formats.model import Field, Group, Member, Message, Order, 
 from heliograph.flow.formats.mrm_xml.mrm_xml_values import XmlValues, values_of
 from heliograph.flow.formats.xml.dialect import writable
 
-# Which elements may follow each other inside an element: each is one character, and what may be is a pattern of them.
+# The order of elements inside an element: each element is one character (its code), and the allowed sequences are a
+# regular expression over these characters.
 #
-# A message chooses how many elements there are, so the pattern must not try again and again: in it the next element
-# alone tells which way to go, as XML Schema demands of its groups. Groups of a model file need not be so clear. So
-# what the pattern refuses is gone through once more, with all ways at the same time.
+# The sender of a message controls the length of the sequence, so the expression must not backtrack: it uses atomic
+# groups and decides by the next element alone, as XML Schema requires (section 3.8.6, "Unique Particle Attribution").
+# The groups of a model file need not satisfy that rule. So a sequence that the expression refuses is checked once more
+# by `Particle.ends`, which follows all alternatives at the same time and takes polynomial time.
 
 MOST = 1 << 31
 """Repetitions that a pattern can count; no message has as many."""
@@ -23,7 +25,7 @@ MOST = 1 << 31
 
 @dataclass(frozen=True)
 class Particle:
-    """An element by its character; or others in a sequence, or one of them."""
+    """A node of the content model: an element (its code), a sequence, or a choice; with its number of occurrences."""
 
     code: str = ""
     inside: "tuple[Particle, ...]" = ()
@@ -33,7 +35,7 @@ class Particle:
 
     @cached_property
     def first(self) -> str:
-        """The characters that it can begin with."""
+        """The codes that it can begin with."""
         found = dict.fromkeys(self.code)
         for one in self.inside:
             found |= dict.fromkeys(one.first)
@@ -43,16 +45,16 @@ class Particle:
 
     @cached_property
     def optional(self) -> bool:
-        """Whether it can be nothing at all."""
+        """Whether it can be empty or absent."""
         return not self.least or self._empty
 
     @cached_property
     def _empty(self) -> bool:
-        """Whether it can be there, with nothing in it."""
+        """Whether one occurrence of it can be empty."""
         return not self.code and (any if self.choice else all)(one.optional for one in self.inside)
 
     def pattern(self) -> str:
-        """A regular expression that never goes back."""
+        """Return a regular expression that never backtracks."""
         if self.most == 0 or not self.first:
             return ""
         once = self._once()
@@ -75,7 +77,7 @@ class Particle:
         return f"(?>{'|'.join(branches)}{'|' if self._empty else ''})"
 
     def ends(self, text: str, starts: set[int]) -> set[int]:
-        """Where it can end in the text, if it can begin at any of these places."""
+        """Return the positions where it can end, if it can begin at any of `starts`."""
         least = 0 if self._empty else self.least
         found = set(starts) if least == 0 else set()
         here, count = starts, 0
@@ -97,15 +99,15 @@ class Particle:
 
 
 class Following:
-    """What a whole element may have inside."""
+    """The content model of one element."""
 
     def __init__(self, whole: Particle) -> None:
         self._whole = whole
         self.surely: Callable[[str], re.Match[str] | None] = re.compile(whole.pattern()).fullmatch
-        """A fast test: not None if the characters are what may be. None says nothing yet."""
+        """A fast test: a match means that the sequence is allowed; None means that `fits` must decide."""
 
     def fits(self, codes: str) -> bool:
-        """Whether these characters are what may be."""
+        """Whether this sequence of codes is allowed."""
         return self.surely(codes) is not None or len(codes) in self._whole.ends(codes, {0})
 
 
@@ -125,7 +127,7 @@ PROPERTIES: Mapping[str, Property] = {
     "maxExclusive": Property(),
 }
 FIRST_CODE = 0xE000
-"""Each member of a group is one character in the pattern of what may be in it."""
+"""The first code. Codes are in the private use area of Unicode, where no character has a meaning in patterns."""
 
 
 @dataclass(slots=True)
@@ -161,7 +163,7 @@ class Shape:
 
 @dataclass(slots=True)
 class Content:
-    """What is inside an element."""
+    """The content of an element."""
 
     group: Group
     elements: dict[str, Shape] = field(default_factory=dict)
@@ -176,7 +178,7 @@ class Content:
     order: Following = field(default_factory=lambda: Following(Particle()))
 
     def to_count(self, codes: list[str]) -> list[tuple[Shape, int, int | None]]:
-        """Members whose number is to be checked, if these are there."""
+        """Members whose number of occurrences must be checked, if these are present."""
         return [] if self.counted_if_any and not codes else self.counted
 
     def known(self) -> list[str]:
@@ -208,7 +210,7 @@ class Document:
 
 
 def document(message: Message, form: PhysicalFormat) -> Document:
-    """The shape of a message; a ModelProblem if XML cannot have it."""
+    """Return the XML form of a message; raise ModelProblem if it cannot be XML."""
     content = message.content
     given = content.physical.get(form.name, {})
     tag = given.get("xmlName", message.name)
@@ -231,7 +233,7 @@ def _content(group: Group, form: str) -> Content:
 
 
 def _particle(group: Group, form: str, content: Content) -> Particle:
-    """What may be in a group, once; its elements are added to the content."""
+    """Return the content model of one occurrence of a group; its elements are added to `content`."""
     inside: list[Particle] = []
     for member in group.members:
         if isinstance(member, Group) and not member.name:
@@ -252,7 +254,7 @@ def _particle(group: Group, form: str, content: Content) -> Particle:
             shape = content.elements.setdefault(shape.tag, shape)
             shape.code = shape.code or chr(FIRST_CODE + len(content.elements))
             shape.direct = shape.direct or group is content.group
-            # what has a default may be missing: the writer gives it
+            # an element with a default may be missing: the writer adds it
             least = 0 if isinstance(member, Field) and member.default is not None else member.occurs.least
             if group.order is Order.ALL:
                 content.counted.append((shape, member.occurs.least, member.occurs.most))
@@ -286,7 +288,7 @@ def _check_name(tag: str, member: Member) -> None:
 
 
 def members_in_order(group: Group) -> Iterator[Member]:
-    """The members in the order of the model, those of groups without a name in their places."""
+    """Iterate over the members in the order of the model, with those of unnamed groups in place of the groups."""
     for member in group.members:
         if isinstance(member, Group) and not member.name:
             yield from members_in_order(member)

@@ -1,4 +1,4 @@
-"""Values in XML: how the types of XML Schema are written, and what its facets allow."""
+"""Values in XML: the lexical forms of XML Schema types, and the checks of its facets."""
 
 import base64
 import binascii
@@ -41,7 +41,7 @@ WORDS = {
 
 
 class XmlValues(NamedTuple):
-    """Both ways for one field. Both functions raise ValueError."""
+    """Parser and formatter of one field. Both functions raise ValueError."""
 
     parse: Callable[[str], Any] | None
     """None if the text itself is the value."""
@@ -51,7 +51,7 @@ class XmlValues(NamedTuple):
 
 
 def values_of(field: Field, given: Mapping[str, Any]) -> XmlValues:
-    """How values of this field are written."""
+    """Return parser and formatter of a field."""
     encoding = given.get("binaryEncoding", "hex")
     parse = (
         _PARSERS[field.type] if field.type is not Type.BINARY else _from_base64 if encoding == "base64" else _from_hex
@@ -151,7 +151,7 @@ def _datetime(text: str) -> datetime:
 
 
 def _six_digits(text: str) -> str:
-    """Python takes no more than six digits of a second."""
+    """Cut fractions of a second to six digits, the most that Python's `time` has."""
     return re.sub(r"(\.[0-9]{6})[0-9]+", r"\1", text)
 
 

@@ -1,4 +1,7 @@
-"""Writing modelled XML: a function for each group, made once for a model, with its tags ready to use."""
+"""Writes modelled XML: a closure for each group, built once for a model, with complete tags as constants.
+
+A closure writes the usual case directly: known elements in the model's order, no attributes, no nulls. If the codes of
+the children do not match the content model, `_in_order` sorts them and adds defaults, or reports what is missing."""
 
 import re
 from collections.abc import Callable
@@ -43,7 +46,8 @@ class Writer:
         return encode(text, None, part.text, self.document.title)
 
     def _careful(self, part: Part, text: str) -> str:
-        """Line ends may be in values, other control characters must not."""
+        """Escape carriage returns, which a parser would turn into line feeds (XML 1.0, section 2.11), and refuse
+        characters that XML does not allow (section 2.2)."""
         if _FORBIDDEN(text):
             for element in part.descendants():
                 found = _FORBIDDEN(element.value) if isinstance(element.value, str) else None
@@ -52,7 +56,7 @@ class Writer:
         return text.replace("\r", "&#13;")
 
     def _group(self, content: Content) -> Write:
-        """A function that writes what follows the name of an element: attributes, members, and `</` or `/>`."""
+        """Return a function that writes what follows the name of an element: attributes, members, and `</` or `/>`."""
         known: dict[str, tuple[str, str, bool, Callable[[Any], str] | None, Write | None, str, Shape]] = {}
         for shape in content.elements.values():
             tag = self._prefixes[shape.namespace] + shape.tag
@@ -116,7 +120,8 @@ class Writer:
         return write
 
     def _in_order(self, element: Element, content: Content, codes: list[str], out: list[str]) -> list[str]:
-        """The texts in the model's order, with defaults for what is missing; a problem if that is not enough."""
+        """Return the texts in the model's order, with defaults for missing elements; raise an error if that is not
+        enough."""
         if content.group.nillable and not codes and _is_null(element):
             return []
         pairs = list(zip(codes, out, strict=True))
@@ -167,7 +172,8 @@ class Writer:
         return "".join(texts)
 
     def _prefix_of_attribute(self, shape: Shape) -> str:
-        """Attributes have no default namespace."""
+        """Return the prefix of an attribute: a default namespace does not apply to attributes (Namespaces in XML,
+        section 6.2)."""
         return (self._prefixes[shape.namespace] or "ns1:") if shape.namespace else ""
 
     def _own_value(self, element: Element, shape: Shape) -> str:
@@ -180,7 +186,7 @@ class Writer:
             raise self._value_problem(element, shape) from None
 
     def _unusual(self, child: Element, shape: Shape) -> str:
-        """A field that is null, or has a type of its own."""
+        """Write a field that is null, or that has an `xsi:type`."""
         assert shape.values is not None
         assert isinstance(shape.member, Field)
         tag = self._prefixes[shape.namespace] + shape.tag
@@ -219,7 +225,7 @@ def _is_null(element: Element) -> bool:
 
 
 def _may_need_care(text: str) -> bool:
-    """Whether there are characters that are not just written: deleting them is the fastest way to look."""
+    """Whether there may be control characters to escape or refuse; `bytes.translate` is the fastest way to search."""
     if not text.isascii():
         return not text.isprintable()
     data = text.encode()
@@ -227,9 +233,9 @@ def _may_need_care(text: str) -> bool:
 
 
 def _prefixes(document: Document) -> tuple[dict[str, str], str]:
-    """What stands before the names of each namespace, and the declarations at the root.
+    """Return the prefix of each namespace, and the namespace declarations for the root.
 
-    If all elements are of one namespace, that is the default one; else each has a prefix.
+    If all elements are in one namespace, it is the default namespace; otherwise each namespace has a prefix.
     """
     namespaces = [one for one in document.namespaces() if one]
     if not namespaces:

@@ -1,4 +1,13 @@
-"""TDS: tagged and delimited text. See `properties` for the words, `plan` for what a model means."""
+"""TDS (tagged/delimited string): text whose fields end at delimiters, have tags, or have fixed lengths.
+
+Theory of operation. `tds_plan` resolves the properties of a model (`PROPERTIES`) into a plan of groups and fields.
+`tds_reading` and `tds_writing` generate Python source from the plan, once for each message, format and character set:
+one function for each group, straight through its members. Both generate two ways through a simple group:
+
+- the fast way, which finds all delimiters with `str.split`, or joins all values and checks the joined text once;
+- the careful way, member by member, which handles quoted and escaped delimiters and reports errors.
+
+The fast way hands over to the careful way as soon as the text or tree is unusual."""
 
 from collections.abc import Mapping
 
@@ -14,7 +23,7 @@ __all__ = ["KIND", "Tds"]
 
 
 class Tds:
-    """The kind of format."""
+    """The TDS kind of format."""
 
     properties: Mapping[str, Property] = PROPERTIES
 

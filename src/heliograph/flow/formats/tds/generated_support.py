@@ -1,4 +1,4 @@
-"""What generated readers and writers call when something is wrong, and to protect delimiters that are data."""
+"""Functions that generated readers and writers call: errors, and delimiters that are part of the data."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -13,18 +13,18 @@ SHOWN = 40
 
 
 class Spot(NamedTuple):
-    """What a line of generated code converts."""
+    """What a line of generated code converts: an error in that line is reported for this field."""
 
     name: str
     variable: str
     """The local variable with the text or value."""
     offset: str
-    """An expression of local variables that is where the text begins."""
+    """An expression of local variables: the offset of the text."""
     expected: str
 
 
 class ErrorReports:
-    """Problems of one message in one format."""
+    """Makes the errors of one message in one format."""
 
     def __init__(self, title: str, codec: str, spots: Mapping[int, Spot]) -> None:
         self.title = title
@@ -32,12 +32,16 @@ class ErrorReports:
         self.spots = spots
 
     def fail(self, parent: Element, text: str, at: int, expected: str, name: str = "") -> NoReturn:
-        """The text at this place is not what was expected."""
+        """Raise the error that the text at this offset is not what was expected."""
         found = "the end of data" if at >= len(text) else repr(text[at : at + SHOWN])
         raise self.read_error(parent, text, at, expected, found, name)
 
     def not_read(self, error: ValueError, parent: Element, text: str) -> Exception:
-        """The problem of a value that could not be read, in the function that catches the error."""
+        """Return the error for a value that could not be parsed.
+
+        The field is found by the line that raised `error`, and its offset by evaluating `Spot.offset` in that frame. So
+        the reader does no bookkeeping for errors in the normal case.
+        """
         trace = error.__traceback__
         spot = self.spots.get(trace.tb_lineno) if trace is not None else None
         if trace is None or spot is None:
@@ -47,7 +51,7 @@ class ErrorReports:
         return self.read_error(parent, text, at, spot.expected, repr(names[spot.variable]), spot.name)
 
     def read_error(self, parent: Element, text: str, at: int, expected: str, found: str, name: str) -> FormatProblem:
-        """The problem of a text that was found at a place."""
+        """Return the error for a text at this offset, with its line and column if the message has several lines."""
         line = text.count("\n", 0, at) + 1
         return FormatProblem(
             self.title,
@@ -60,11 +64,11 @@ class ErrorReports:
         )
 
     def unwritable(self, parent: Element, name: str, expected: str, found: str) -> FormatProblem:
-        """The problem of a tree that cannot be written."""
+        """Return the error for a tree that cannot be written."""
         return FormatProblem(self.title, expected, found, path=_joined(parent.path(), name), number=CANNOT_WRITE)
 
     def not_written(self, error: ValueError, parent: Element) -> Exception:
-        """The problem of a value that could not be written, in the function that catches the error."""
+        """Return the error for a value that could not be written; the field is found as in `not_read`."""
         trace = error.__traceback__
         spot = self.spots.get(trace.tb_lineno) if trace is not None else None
         if trace is None or spot is None:
@@ -74,7 +78,7 @@ class ErrorReports:
         return self.unwritable(parent, spot.name, spot.expected, found)
 
     def unexpected_members(self, parent: Element, known: Mapping[str, Any], counts: Mapping[str, Any]) -> FormatProblem:
-        """The problem of a group with members that its model does not have, or more often than it may."""
+        """Return the error for a group with members that its model does not have, or that occur too often."""
         strange = [name for name in counts if name not in known]
         if strange:
             return self.unwritable(parent, strange[0], f"one of {', '.join(known)}", strange[0])
@@ -84,7 +88,7 @@ class ErrorReports:
     def protect_all(
         self, parent: Element, names: list[str], texts: list[str], protect: Callable[[str], str]
     ) -> list[str]:
-        """The texts with their delimiters protected; a problem if that cannot be."""
+        """Return the texts with their delimiters quoted or escaped; an error if the format has no way to do that."""
         result = []
         for name, text in zip(names, texts, strict=True):
             try:
@@ -99,10 +103,10 @@ def _joined(path: str, name: str) -> str:
 
 
 def text_taker(stops: tuple[str, ...], quote: str, escape: str) -> Callable[[str, int, int], tuple[str, int]]:
-    """A function that takes a field's text at a place, up to the next delimiter that is none of its data.
+    """Return a function that takes the text of a field, up to the next delimiter that is not quoted or escaped.
 
-    It returns the text without quotes and escape characters, and where the field ends; or `-at - 1` if it has a quote
-    that is never closed.
+    That function returns the text without quotes and escape characters, and the offset behind the field; `-at - 1`
+    means that a quote at `at` is never closed.
     """
     ends = "|".join(map(re.escape, stops)) or r"(?!)"
     one = rf"(?!{ends})[\s\S]"
@@ -131,7 +135,8 @@ def text_taker(stops: tuple[str, ...], quote: str, escape: str) -> Callable[[str
 
 
 def text_protector(stops: tuple[str, ...], quote: str, escape: str, reserved: str) -> Callable[[str], str]:
-    """A function that quotes or escapes a text where it has delimiters in it. Raises ValueError if there is no way."""
+    """Return a function that quotes or escapes a text with delimiters in it, and raises ValueError if neither is
+    defined."""
     special = [*stops, *reserved, *([quote] if quote else ()), *([escape] if escape else ())]
     unsafe = re.compile("|".join(map(re.escape, special)) or r"(?!)")
 
@@ -155,7 +160,7 @@ def check_tagged(
     at: int,
     limits: Mapping[str, tuple[int, int | None, Any, str]],
 ) -> None:
-    """Count the members of a tagged group: too few are filled with the default, or a problem, and so are too many."""
+    """Check how often the members of a tagged group occur: a missing one gets its default; otherwise raise an error."""
     counts: dict[str, int] = dict.fromkeys(limits, 0)
     for element in added:
         counts[element.name] += 1
@@ -177,7 +182,7 @@ def check_tagged(
 def choose(
     branches: tuple[Callable[[Element, str, int, int], int], ...], parent: Element, text: str, at: int, limit: int
 ) -> int:
-    """Read the first branch of a choice that fits; where it ends."""
+    """Read the first branch of a choice that fits; return the offset behind it."""
     children = parent.loaded
     assert children is not None
     before = len(children)
@@ -188,16 +193,16 @@ def choose(
         except FormatProblem as error:
             del children[before:]
             if problem is None or (error.offset or 0) > (problem.offset or 0):
-                problem = error  # the branch that came furthest says most
+                problem = error  # of all failures, that of the branch that got furthest is the most useful one
     assert problem is not None
     raise problem
 
 
 class CodeGenerator:
-    """Adds the code for a message to a source."""
+    """Base of the generators: adds the code for a message to a source."""
 
     def __init__(self, plan: MessagePlan, source: Source, spots: dict[int, Spot], codec: str) -> None:
-        """`spots` gets what each line of the source converts; `codec` is the name of the character set."""
+        """`spots` is filled with what each line of the source converts; `codec` is the name of the character set."""
         self.plan = plan
         self.source = source
         self.spots = spots

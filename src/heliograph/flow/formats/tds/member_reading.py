@@ -1,4 +1,8 @@
-"""How generated readers take single members: fields with their values, groups, repetitions."""
+"""Generates the code that reads single members of a group: fields, nested groups, repetitions.
+
+The generated functions share these local variables: `text` is the decoded message, `at` the current offset, `limit` the
+offset where the enclosing group must end, `parent` the element of the group, `add` appends to its children, `s` is the
+text of the current field."""
 
 import re
 
@@ -20,7 +24,7 @@ class MemberReader(CodeGenerator):
     # Members
 
     def _member(self, group: tds_plan.GroupPlan, one: tds_plan.Plan, names: dict[int, str], lazy: bool) -> None:
-        """All repetitions of a member, or nothing where it is absent."""
+        """Generate all repetitions of a member."""
         if one.member.occurs.repeats:
             self._repeated(group, one, names, lazy)
         elif isinstance(one, tds_plan.FieldPlan):
@@ -63,7 +67,7 @@ class MemberReader(CodeGenerator):
             add(f"if count < {occurs.least}: fail(parent, text, at, {expected!r}, {one.name!r})")
 
     def _positions(self, group: tds_plan.GroupPlan, one: tds_plan.Plan, names: dict[int, str]) -> None:
-        """As many places as there can be repetitions; empty ones are none."""
+        """Generate a fixed number of positions, the maximum of repetitions; an empty position is no repetition."""
         add, block = self.source.add, self.source.block
         with block(f"for number in range({one.member.occurs.most}):"):
             with block("if number:"):
@@ -85,7 +89,7 @@ class MemberReader(CodeGenerator):
         return "".join(f" or text.startswith({text!r}, at)" for text in group.stops if text != group.separator)
 
     def _one_of_many(self, group: tds_plan.GroupPlan, one: tds_plan.Plan, names: dict[int, str]) -> None:
-        """One repetition; leaves the loop around where there is none."""
+        """Generate one repetition; it breaks out of the loop if there is none."""
         add, block = self.source.add, self.source.block
         most = one.member.occurs.most
         if not (one.repeat or group.separation.delimited):
@@ -94,7 +98,7 @@ class MemberReader(CodeGenerator):
                 add(f"if count == {most}: break")
         if isinstance(one, tds_plan.GroupPlan):
             if one.initiator and not one.pattern:
-                # behind a delimiter there must be one: the group's own reader says so
+                # behind a delimiter there must be a repetition: the reader of the group reports it if there is none
                 first = "count == 0 and " if one.repeat or group.separation.delimited else ""
                 add(f"if {first}not text.startswith({one.initiator!r}, at): break")
             elif group.separation.delimited:
@@ -135,7 +139,7 @@ class MemberReader(CodeGenerator):
             self._one(group, one, names)
 
     def _one(self, group: tds_plan.GroupPlan, one: tds_plan.Plan, names: dict[int, str], present: bool = False) -> None:
-        """One member at this place."""
+        """Generate one occurrence of a member."""
         add = self.source.add
         if isinstance(one, tds_plan.FieldPlan):
             self._take(group, one)
@@ -195,7 +199,8 @@ class MemberReader(CodeGenerator):
     def _store(
         self, one: tds_plan.FieldPlan, variable: str, offset: str, *, present: bool = False, many: bool = False
     ) -> None:
-        """Make the element of a field whose text is in the variable; `present`: it is there even if it is empty."""
+        """Generate the element of a field whose text is in `variable`; with `present`, an empty text is a value,
+        too."""
         add, block = self.source.add, self.source.block
         unpad = self._unpad(one, variable)
         if unpad:
@@ -259,7 +264,7 @@ class MemberReader(CodeGenerator):
         return one.member.occurs.least == 0
 
     def _absent(self, one: tds_plan.Plan, offset: str) -> None:
-        """What an element that is not there means."""
+        """Generate what an absent element means: a default, nothing, or an error."""
         if self._absence_is_nothing(one):
             self.source.add("pass")
         elif isinstance(one, tds_plan.FieldPlan) and one.member.default is not None:

@@ -1,7 +1,7 @@
-"""The properties of TDS, and the plan of a message: every property looked up, every mistake in the model found.
+"""The properties of TDS, and the plan of a message: all properties are resolved and checked here.
 
-Properties have the names of DFDL where it has one. What a field or group does not say, its format says. Texts may have
-mnemonics (`<CR><LF>`).
+Properties have their DFDL names where DFDL has them. The default of a field or group is the property of its format.
+Texts may contain mnemonics (`<CR><LF>`).
 """
 
 import re
@@ -36,7 +36,7 @@ _MNEMONIC = re.compile(r"<(?:U\+([0-9A-Fa-f]{4,6})|([A-Z0-9]+))>")
 
 
 def characters(text: str) -> str:
-    """The text with the characters that mnemonics stand for."""
+    """Replace mnemonics by the characters that they stand for."""
     return _MNEMONIC.sub(_character, text)
 
 
@@ -50,7 +50,7 @@ def _character(found: re.Match[str]) -> str:
 
 
 class Separation(Enum):
-    """How the members of a group are told from each other."""
+    """How the members of a group are separated."""
 
     TAGGED_DELIMITED = "taggedDelimited"
     TAGGED_FIXED_LENGTH = "taggedFixedLength"
@@ -87,11 +87,11 @@ OF_GROUPS: Mapping[str, Property] = {
     "terminator": Property(),  # group terminator
     "separator": Property(),  # delimiter
     "separatorPosition": Property(choices=("infix", "postfix")),
-    "separatorSuppressionPolicy": Property(choices=("trailingEmpty", "never")),  # of absent elements at the end
+    "separatorSuppressionPolicy": Property(choices=("trailingEmpty", "never")),  # absent elements at the end
     "tagDataSeparator": Property(),
     "lengthOfTag": Property(int),
     "lengthOfEncodedLength": Property(int),
-    "extraCharsInEncodedLength": Property(int),  # how much more than the data the length counts
+    "extraCharsInEncodedLength": Property(int),  # what the encoded length counts beyond the data
     "observeElementLength": Property(bool),
 }
 OF_MEMBERS: Mapping[str, Property] = {
@@ -114,7 +114,7 @@ OF_FORMATS: Mapping[str, Property] = {
     "encoding": Property(),  # a CCSID or Python's name of a character set, instead of what the header says
     "quoteCharacter": Property(),
     "escapeCharacter": Property(),
-    "reservedCharacters": Property(),  # what is quoted or escaped, beside all delimiters
+    "reservedCharacters": Property(),  # characters that are quoted or escaped in addition to all delimiters
 }
 PROPERTIES: Mapping[str, Property] = {**OF_GROUPS, **OF_MEMBERS, **OF_FIELDS, **OF_FORMATS}
 LITERAL = ("lengthPattern", "calendarPattern", "encoding")
@@ -123,7 +123,7 @@ LITERAL = ("lengthPattern", "calendarPattern", "encoding")
 
 @dataclass(slots=True)
 class Protection:
-    """What keeps delimiters that are data from being delimiters."""
+    """How delimiters inside data are protected: quotes or an escape character."""
 
     quote: str = ""
     escape: str = ""
@@ -142,7 +142,7 @@ class FieldPlan:
     justification: str
     nil: str | None
     repeat: str
-    """What stands between repetitions; empty if that is what stands between members."""
+    """The delimiter between repetitions; empty if it is the separator of the group."""
     values: Values
 
     @property
@@ -165,14 +165,14 @@ class GroupPlan:
     separator: str
     postfix: bool
     suppress: bool
-    """Whether what is absent at the end is written without separators; it is read either way."""
+    """Whether separators of absent members at the end are left out in writing; the reader takes both forms."""
     tag_separator: str
     tag_length: int
     length_digits: int
     extra_length: int
     observe_length: bool
     outer: tuple[str, ...]
-    """Delimiters of what is around it: they end it too."""
+    """Delimiters of the enclosing groups: they end this group, too."""
     members: "list[Plan]" = field(default_factory=list)
 
     @property
@@ -182,7 +182,7 @@ class GroupPlan:
 
     @property
     def stops(self) -> tuple[str, ...]:
-        """All texts that end a field in this group, longest first, so that the longest is found."""
+        """All delimiters that end a field in this group, longest first, so that a match is the longest possible."""
         own = (self.separator if self.separation.delimited else "", self.terminator)
         return tuple(sorted({text for text in (*own, *self.outer) if text}, key=lambda text: (-len(text), text)))
 
@@ -271,7 +271,7 @@ class _Planner:
         given = self._properties(member)
         own = member.physical.get(self.form.name, {})
         if around is not None and not member.name and "dataElementSeparation" not in own:
-            # a group without a name is no type of its own: its members stand among those around it
+            # a group without a name has no element: its members are children of the enclosing group's element
             given |= {"initiator": "", "terminator": ""} | _separation_of(around)
         result = GroupPlan(
             member,
@@ -376,7 +376,7 @@ class _Planner:
 
 
 def fixed_length(plan: Plan) -> int | None:
-    """How many characters each repetition has, whatever is in it; None if that can differ."""
+    """Return the number of characters of each repetition if it is fixed; otherwise None."""
     if isinstance(plan, FieldPlan):
         return plan.length
     if plan.separation is not Separation.FIXED_LENGTH:
@@ -391,7 +391,7 @@ def fixed_length(plan: Plan) -> int | None:
 
 
 def ends_at_delimiter(group: GroupPlan, one: FieldPlan) -> bool:
-    """Whether a delimiter ends a field of this group, and not its length or what it looks like."""
+    """Whether a field of this group ends at a delimiter, not by its length or a data pattern."""
     if one.length is not None and group.observe_length:
         return False
     if group.separation is Separation.VARIABLE_LENGTH_ELEMENTS_DELIMITED:
@@ -400,7 +400,8 @@ def ends_at_delimiter(group: GroupPlan, one: FieldPlan) -> bool:
 
 
 def positional(group: GroupPlan, one: Plan) -> bool:
-    """Whether all repetitions that there can be have their places, for nothing else tells where they end."""
+    """Whether the maximum of repetitions is always present in the text, because nothing else marks their end: they have
+    the same separator as the members behind them."""
     return (
         group.separation.delimited
         and not group.separation.tagged

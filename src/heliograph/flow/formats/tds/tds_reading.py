@@ -1,4 +1,35 @@
-"""The generated reader of a message in TDS: one function for each group, straight through its members."""
+"""Generates the reader of a message in TDS: one function for each group, straight through its members.
+
+For a group `G` with a string `A` and an integer `B`, separated by commas, the function is (shortened):
+
+    def read_G_0(parent, text, at, limit):
+        children = parent.loaded
+        add = children.append
+        try:
+            found = ends0(text, at, limit)          # the next delimiter of an enclosing group
+            end = found.start() if found is not None else limit
+            chunk = text[at:end]
+            pieces = chunk.split(',')
+            if len(pieces) != 2:
+                if len(pieces) > 2: fail(parent, text, at, f'2 elements (there are {len(pieces)})')
+                pieces += [''] * (2 - len(pieces))
+            s0, s1, = pieces
+            if s0:
+                element = Element('A', s0, NAME_VALUE)
+                element.parent = parent
+                add(element)
+            else: ...                               # what an empty field means: a value, a default, an error
+            if s1:
+                element = Element('B', int(s1) if s1.isascii() and s1.isdecimal() and len(s1) < 19 else parse0(s1),
+                    NAME_VALUE)
+                ...
+            at = end
+            return at
+        except ValueError as error:
+            raise errors.not_read(error, parent, text) from None
+
+With a quote or escape character the split is guarded by `if '"' in chunk`, with the careful way in that branch. `read`
+does the same for the message as a whole, and yields after each member, because messages are parsed on demand."""
 
 import re
 from collections.abc import Iterator
@@ -45,7 +76,7 @@ class _Reader(MemberReader):
     # Functions
 
     def message(self) -> None:
-        """The reader of the whole: a generator that yields after each member of the message."""
+        """Generate `read`, which yields after each member of the message."""
         top = self.plan.top
         names = self._functions(top)
         add = self.source.add
@@ -68,7 +99,7 @@ class _Reader(MemberReader):
             add("part.pending = None")
 
     def _functions(self, group: GroupPlan) -> dict[int, str]:
-        """Functions for the groups inside, by the identity of their plans."""
+        """Generate functions for the nested groups; return their names by the identity of their plans."""
         names: dict[int, str] = {}
         for one in group.members:
             if isinstance(one, GroupPlan):
@@ -135,7 +166,7 @@ class _Reader(MemberReader):
         for one in group.members:
             if isinstance(one, GroupPlan) and one.name:
                 name = self.source.new_name("choose_")
-                # the function is defined where the choice is: it closes over nothing else
+                # A nested function, because `choose` calls the branches one after the other until one fits.
                 with self.source.block(f"def {name}(parent, text, at, limit):"):
                     self.source.add("children = parent.loaded")
                     self.source.add("add = children.append")
@@ -147,7 +178,8 @@ class _Reader(MemberReader):
         self.source.add(f"at = choose(({', '.join(branches)},), parent, text, at, limit)")
 
     def _split(self, group: GroupPlan, names: dict[int, str]) -> None:
-        """Only fields, and nothing in the data that could hide a delimiter: `str.split` finds them all."""
+        """Generate the fast way for a group of plain fields: without quotes and escapes, `str.split` finds all
+        delimiters."""
         add = self.source.add
         ends = tuple(text for text in group.stops if text != group.separator)
         if ends:
@@ -219,7 +251,8 @@ class _Reader(MemberReader):
         self._counted(group, "end")
 
     def _counted(self, group: GroupPlan, at: str) -> None:
-        """Check how often members came; where each came once and none is missing, one look tells."""
+        """Generate the check of how often members occur. One comparison covers the usual case: each once, none
+        missing."""
         required = frozenset(one.name for one in group.members if one.member.occurs.least)
         add = self.source.add
         add("added = children[before:]")
@@ -242,7 +275,7 @@ class _Reader(MemberReader):
         return self.source.constant("limits", limits)
 
     def _delimited(self, group: GroupPlan, names: dict[int, str], lazy: bool) -> None:
-        """Members in order, a separator between each (or only behind those whose length can differ)."""
+        """Generate members in order with a separator between them (or only behind those of variable length)."""
         add = self.source.add
         always = group.separation is Separation.ALL_ELEMENTS_DELIMITED
         add("more = True")
@@ -263,7 +296,7 @@ class _Reader(MemberReader):
                 add(f"at += {len(group.separator)}")
 
     def _tagged(self, group: GroupPlan, names: dict[int, str], lazy: bool) -> None:
-        """Members in any order, each with its tag."""
+        """Generate members in any order, each with its tag."""
         add, block, constant = self.source.add, self.source.block, self.source.constant
         add("before = len(children)")
         add("first = True")

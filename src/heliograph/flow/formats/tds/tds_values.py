@@ -1,4 +1,4 @@
-"""Values of fields as text: what a field's characters mean, and which characters a value has."""
+"""Field values as text: parsing and formatting."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -22,7 +22,7 @@ ISO: dict[Type, Any] = {Type.DATE: date, Type.TIME: time, Type.DATETIME: datetim
 
 
 class Values(NamedTuple):
-    """Both ways for one field. Both functions raise ValueError."""
+    """Parser and formatter of one field. Both functions raise ValueError."""
 
     parse: Parse | None
     """None if the text itself is the value."""
@@ -31,7 +31,7 @@ class Values(NamedTuple):
 
 
 def values_of(field: Field, properties: Mapping[str, Any]) -> Values:
-    """How values of this field are written."""
+    """Return parser and formatter of a field."""
     kind = field.type
     if kind in (Type.INTEGER, Type.DECIMAL, Type.FLOAT):
         values = _numbers(kind, properties["strictNumericChecking"], properties["decimalSeparator"])
@@ -49,7 +49,7 @@ def values_of(field: Field, properties: Mapping[str, Any]) -> Values:
 
 
 def _limited(field: Field, values: Values) -> Values:
-    """Only the values that the model lists."""
+    """Accept only the values that the model lists."""
     allowed = frozenset(field.values)
     parse = values.parse or str
     convert = CONVERSIONS[field.type]
@@ -138,7 +138,7 @@ def padded(text: str, length: int, pad: str, justification: str) -> str:
 
 
 def unpadded(text: str, pad: str, justification: str) -> str:
-    """The text without what fills it up; of zeros, one stays."""
+    """Return the text without padding; of a number padded with zeros, one digit stays."""
     pad = pad or " "
     if justification == "right":
         return text if pad == "0" else text.lstrip(pad)

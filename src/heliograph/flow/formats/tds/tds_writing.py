@@ -1,4 +1,31 @@
-"""The generated writer of a message in TDS: one function for each group, straight through its members."""
+"""Generates the writer of a message in TDS: one function for each group, straight through its members.
+
+For the group in the docstring of `tds_reading` the function is (shortened):
+
+    def write_G_0(parent):
+        children = parent.children
+        try:
+            by = {child.name: child for child in children}
+            if len(by) != len(children) or not by.keys() <= known0.keys():
+                raise errors.unexpected_members(parent, known0, by)
+            pieces = []
+            child = by.get('A')
+            if child is None:
+                raise unwritable(parent, 'A', 'an element A', 'none')
+            else:
+                v = child.value
+                s = v if v.__class__ is str else show0(v)
+            pieces.append(s)
+            ...                                                     # B
+            text = ','.join(pieces)
+            if text.count(',') != len(pieces) - 1 or '\\n' in text:  # a value has a delimiter in it
+                safe = errors.protect_all(parent, names0[:len(pieces)], pieces, protect0)
+                text = ','.join(safe)
+            return text
+        except ValueError as error:
+            raise errors.not_written(error, parent) from None
+
+Delimiters in values are looked for once in the joined text, not in each value: nearly all messages have none."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -20,7 +47,7 @@ from heliograph.flow.formats.tds.tds_plan import (
 from heliograph.flow.formats.tds.tds_values import padded
 from heliograph.flow.tree import Element
 
-# How generated writers make the text of single members: values, nulls, defaults, padding, protected delimiters.
+# Single members: values, nulls, defaults, padding, protected delimiters.
 
 _DELIMITED_ONLY = (Separation.ALL_ELEMENTS_DELIMITED, Separation.TAGGED_DELIMITED, Separation.USE_DATA_PATTERN)
 
@@ -33,7 +60,7 @@ class MemberWriter(CodeGenerator):
         self.protectors: dict[tuple[str, ...], Callable[[str], str]] = {}
 
     def _text(self, group: GroupPlan, one: Plan, inner: dict[int, str], *, protect: bool) -> None:
-        """The text of the element `child` into `s`."""
+        """Generate the text of the element `child` in `s`."""
         add, block = self.source.add, self.source.block
         if isinstance(one, GroupPlan):
             add(f"s = {inner[id(one)]}(child)")
@@ -66,7 +93,7 @@ class MemberWriter(CodeGenerator):
         self.spots[len(self.source.lines)] = Spot(one.name, "v", "0", expected)
 
     def _fitted(self, group: GroupPlan, one: FieldPlan) -> None:
-        """Fill it up to its length, where that is fixed."""
+        """Generate padding to the length, if that is fixed."""
         fixed = group.separation in (
             Separation.FIXED_LENGTH,
             Separation.TAGGED_FIXED_LENGTH,
@@ -77,7 +104,7 @@ class MemberWriter(CodeGenerator):
             self._spotted(line, one, f"at most {one.length} characters")
 
     def _null(self, group: GroupPlan, one: FieldPlan) -> None:
-        """An explicit null for which the format has no text is like an absent element."""
+        """Generate an explicit null without a text in the format: it is written like an absent element."""
         if one.member.occurs.least == 0 or one.values.parse is None or one.member.default is not None:
             self._absent_text(group, one)
         else:
@@ -132,7 +159,7 @@ def by_name(children: list[Element]) -> dict[str, list[Element]]:
 
 class _Writer(MemberWriter):
     def message(self) -> None:
-        """The writer of the whole."""
+        """Generate `write`."""
         add = self.source.add
         name = self._function(self.plan.top)
         with self.source.block("def write(part):"):
@@ -144,7 +171,7 @@ class _Writer(MemberWriter):
                 add(f"raise unwritable(part, '', {f'characters of {self.codec}'!r}, found) from None")
 
     def _function(self, group: GroupPlan) -> str:
-        """Define the function that returns the text of a group of which the parent has the members."""
+        """Generate the function that returns the text of a group whose members are the children of `parent`."""
         inner = {id(one): self._function(one) for one in group.members if isinstance(one, GroupPlan)}
         name = self.source.new_name(f"write_{_identifier(group.name)}_")
         careful = name
@@ -175,7 +202,7 @@ class _Writer(MemberWriter):
         self.source.add(f"return {text}")
 
     def _quick(self, name: str, careful: str, group: GroupPlan) -> None:
-        """A tagged group of single fields, as long as nothing about it is unusual."""
+        """Generate the fast way for a tagged group of single fields; it calls the careful way at anything unusual."""
         add, block, constant = self.source.add, self.source.block, self.source.constant
         fields = {
             one.name: (one.tag + group.tag_separator, one.nil, _same_type(one), one.values.show)
@@ -285,7 +312,7 @@ class _Writer(MemberWriter):
             )
 
     def _trimmed(self, group: GroupPlan) -> None:
-        """Leave out absent elements at the end, with their separators."""
+        """Generate code that leaves out absent elements at the end, with their separators."""
         if not (group.suppress and group.separation is Separation.ALL_ELEMENTS_DELIMITED):
             return
         optional = 0
@@ -315,7 +342,7 @@ class _Writer(MemberWriter):
             add("text = ''.join(pieces)")
 
     def _check_text(self, group: GroupPlan, names: list[str], join: str) -> None:
-        """One look at the whole text tells whether a value has a delimiter in it."""
+        """Generate one check of the joined text for delimiters inside values."""
         doubts = self._doubts(group)
         if doubts:
             with self.source.block(f"if {' or '.join(doubts)}:"):
@@ -325,7 +352,7 @@ class _Writer(MemberWriter):
                 self.source.add(f"text = {join}(safe)")
 
     def _doubts(self, group: GroupPlan) -> list[str]:
-        """Conditions of which one holds if a value in the text has delimiters in it."""
+        """Return conditions; if a value in the joined text contains a delimiter, at least one of them is true."""
         doubts = [f"text.count({group.separator!r}) != len(pieces) - 1"] if group.separator else []
         protection = self.plan.protection
         doubts += [f"{text!r} in text" for text in group.stops if text != group.separator]
@@ -402,7 +429,7 @@ class _Writer(MemberWriter):
     # Choices
 
     def _choice(self, group: GroupPlan, inner: dict[int, str]) -> None:
-        """The branch that has something in the tree."""
+        """Generate a choice: the branch that has an element in the tree is written."""
         add, block = self.source.add, self.source.block
         add("by = by_name(children)")
         add("pieces = []")
@@ -428,7 +455,7 @@ def _all_plain(group: GroupPlan) -> bool:
 
 
 def _same_type(one: FieldPlan) -> type | None:
-    """The class of values that are their own text."""
+    """Return `str` if the text of a value is the value itself."""
     return str if one.values.parse is None else None
 
 
@@ -442,7 +469,7 @@ def _joined_check(group: GroupPlan, plain: bool) -> bool:
 
 
 def _names(plan: Plan) -> list[str]:
-    """The names of the elements that a group without a name, or the group itself, has in the tree."""
+    """Return the names of the elements of a member; a group without a name has those of its members."""
     if isinstance(plan, FieldPlan):
         return [plan.name]
     return [name for one in plan.members for name in ([one.name] if one.name else _names(one))]
