@@ -24,3 +24,35 @@ def kinds(client):
 
 
 BOTH = pytest.mark.parametrize("crash", [True, False], ids=["crash", "stop"])
+
+
+def subscription_fields(topic_filter="a", cursor=3, **changes):
+    """A subscription as the log tells of it."""
+    fields = {
+        "filter": topic_filter,
+        "qos": 1,
+        "no_local": False,
+        "retain_as_published": False,
+        "extra": "",
+        "cursor": cursor,
+    }
+    return {**fields, **changes}
+
+
+def session_fields(number=9, client="c", **changes):
+    """A session as the log tells of it, with one subscription."""
+    fields = {
+        "session": number,
+        "client": client,
+        "expiry": DAY,
+        "away": None,
+        "will": None,
+        "will_due": None,
+        "received": [],
+        "next_id": 1,
+        "sent": [],
+        "released": [],
+        "subscriptions": [subscription_fields()],
+        "retired": [],
+    }
+    return {**fields, **changes}

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from broker.clients import START, WALL, DurableScene
-from broker.durable_clients import DAY, durable
+from broker.durable_clients import DAY, durable, session_fields, subscription_fields
 from heliograph.broker.broker import Broker
 from heliograph.broker.core.limits import Limits
 from heliograph.broker.core.span import message
@@ -357,35 +357,8 @@ def tell_log(scene, kind, body):
     scene.turn_ends()
 
 
-def session_fact(**changes):
-    """A session as the log tells of it, with something changed."""
-    fact = {
-        "session": 77,
-        "client": "strange",
-        "expiry": DAY,
-        "away": int(WALL * 1000),
-        "will": None,
-        "will_due": None,
-        "received": [],
-        "next_id": 1,
-        "sent": [],
-        "released": [],
-        "subscriptions": [],
-        "retired": [],
-    }
-    return {**fact, **changes}
-
-
 def strange_subscription(**changes):
-    return {
-        "filter": "a",
-        "qos": 0,
-        "no_local": False,
-        "retain_as_published": False,
-        "extra": "",
-        "cursor": 0,
-        **changes,
-    }
+    return subscription_fields(**{"qos": 0, "cursor": 0, **changes})
 
 
 @pytest.mark.parametrize(
@@ -402,7 +375,11 @@ def strange_subscription(**changes):
 )
 def test_a_session_that_makes_no_sense_is_set_aside_and_others_are_there(scene, changes, why) -> None:
     durable(scene, "fine").subscribe("a", 1)
-    tell_log(scene, record_kinds.SESSION, record_kinds.as_json(session_fact(**changes)))
+    tell_log(
+        scene,
+        record_kinds.SESSION,
+        record_kinds.as_json(session_fields(**{"away": int(WALL * 1000), "subscriptions": [], **changes})),
+    )
     used = scene.broker.memory.used
     scene.restart()
     assert list(scene.broker.sessions) == ["fine"]

@@ -1,4 +1,4 @@
-"""The one log: everything durable is appended to it once, and read back from it by position. Knows no other room.
+"""The log: everything durable is appended to it once, and read back by position. It imports no other room.
 
 Begin with `message_log`, which is what the broker writes to: messages, the cursors that read them, acknowledgements.
 Below it are `log` (append, how far it is safe, segments), `commit` (the thread that writes) and `recovery`; beside it

@@ -1,7 +1,7 @@
-"""A buffer that is filled again and again by whoever reads a lot.
+"""A reusable buffer for bulk readers.
 
-Memory fresh from the system costs several times as much to fill as memory that has been used before: the kernel makes
-each page when it is first touched. So readers of blocks keep one large buffer, and hand out parts of it.
+Fresh memory from the system takes several times as long to fill as memory that was used before, because the kernel
+makes each page when it is first touched. So readers of blocks keep one large buffer, and hand out parts of it.
 """
 
 from collections.abc import Callable
@@ -26,7 +26,7 @@ class BufferPool:
         self._used = 0
 
     def clear(self) -> None:
-        """Start again at the front. Nobody may use parts any more that were taken before."""
+        """Start again at the front. Parts that were taken before must not be used any more."""
         self._used = 0
 
     def take(self, size: int) -> memoryview:

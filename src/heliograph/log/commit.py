@@ -1,29 +1,30 @@
-"""Group commit: a thread that writes what has gathered, forces it to the disk, and reports how far the log is safe.
+"""Group commit: a thread that writes the gathered records, forces them to disk, and reports how far the log is safe.
 
 Theory of operation
 1. Any thread appends records to the batch that *gathers*, the last one in `_waiting`. The commit thread takes the
    oldest batch, writes it, forces the disk once, and reports its end with `on_safe`. Meanwhile the next batch gathers.
-   So the slower the disk, the larger the batches: all who wait share the cost of forcing.
+   So the slower the disk, the larger the batches: all callers that wait share the cost of forcing.
 2. `safe` never goes back, and only the commit thread changes it. Batches become safe in the order of their positions.
    `end` is the position behind the last record that was appended.
-3. With a fast disk and little traffic there would be a batch for each message. So whoever appends says how soon the
-   records have to be safe:
+3. With a fast disk and little traffic there would be a batch for each message. So the caller says how soon its records
+   have to be safe:
    - `commit()`: at once. The thread is woken, or begins with them as soon as it is back from the last batch.
-   - `commit(at_once=False)`: soon. If the disk was last forced less than the interval ago, more gathers for the rest of
-     it. A large batch goes at once. Nobody wakes the thread for this: until the interval is over, it sleeps with a
-     time limit (it *lingers*). Waking it in the middle of other work, where it would only wait for the interpreter,
-     costs both threads more.
-   - `write()`: some time. The records are written, so they outlive the process, but the disk is not forced. They stay
+   - `commit(at_once=False)`: soon. If the disk was last forced less than the interval ago, records gather for the rest
+     of the interval; a large batch goes at once. The thread is not woken for this: until the interval is over, it
+     sleeps with a timeout (it *lingers*). Waking it in the middle of other work, where it would only wait for the
+     interpreter lock, costs both threads more.
+   - `write()`: some time. The records are written, so they survive the process, but the disk is not forced. They remain
      the beginning of the batch that gathers, and are forced with the rest of it.
-4. The thread is idle (waits without a limit), lingers, pauses (waits with a limit, although somebody has committed), or
-   works. `_idle`, `_lingering` and `_pausing` tell whoever appends whether it has to be woken. They are set before the
-   thread looks at what there is to do, so that nothing that is appended in between is missed.
+   4. The thread is idle (waits without a timeout), lingers, pauses (waits with a timeout, although there was a
+      commit), or works. `_idle`, `_lingering` and `_pausing` tell the appending thread whether it has to wake it. They
+      are set before the commit thread looks for work, so that nothing that is appended in between is missed.
 
 A disk in trouble loses nothing that was acknowledged, and acknowledges nothing that may be lost:
-1. Disk full: what was written of the batch is cut off again, and after a pause it is tried once more, until it works.
-2. Any other error, above all one of fdatasync: the kernel may have dropped the pages, so nothing that it says about
-   this file is trusted any more. The batch, which is still in memory, is written again in a new segment that starts
-   where the log is known to be safe.
+1. Disk full: what was written of the batch is cut off again. After a pause the batch is tried again, until it works.
+2. Any other error, above all one of fdatasync: the kernel may have dropped the dirty pages, and a second fdatasync
+would
+   report success. So this file is not trusted any more. The batch, which is still in memory, is written again in a new
+   segment that starts where the log is known to be safe.
 A batch stays in memory until it is forced, so both hold for a batch that was written in part, too.
 """
 
@@ -44,17 +45,17 @@ BATCH_SIZE = 16 << 20
 """A batch does not get larger than this, unless a single record does."""
 DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 LARGE = 256 << 10
-"""A batch of this size shares the price of forcing among enough: it neither waits for more, nor stays unforced."""
+"""A batch of this size makes forcing worthwhile: it does not wait for more, and does not stay unforced."""
 _AHEAD = 0.0003
-"""Seconds that a server needs to append what is to be in a batch."""
+"""Seconds that a server needs to append the records of a turn before they are forced."""
 _WORTH_A_PAUSE = 0.001
-"""Seconds; to wait for less costs more than it saves."""
+"""Seconds; a shorter pause costs more than it saves."""
 _PIECES_PER_WRITE = 1000  # writev takes no more than 1024
 _WORTH_GATHERING = 4096
-"""Pieces smaller than this on average are copied together, so that the whole batch is written with one call.
+"""Pieces smaller than this on average are joined, so that the whole batch is written with one call.
 
-That takes less time than to have the kernel gather them. And each call lets the other threads run, which do not hand
-the interpreter back soon when they are busy.
+That is faster than a vectored write of many small pieces. Also, each call releases the interpreter lock, and busy
+threads do not give it back soon.
 """
 
 
@@ -78,7 +79,7 @@ class Batch:
         self.reached = self.start
 
     def forget_written(self) -> None:
-        """Note that all of it has to be written again."""
+        """Mark all of it as not written."""
         self.written, self.reached = 0, self.start
 
 
@@ -123,25 +124,25 @@ class Committer:
         self._in_trouble = False
         self._distrusted = False
         self._lock = threading.Lock()
-        """Held by whoever looks at the batches that wait."""
+        """Protects `_waiting`, `_gathering` and `_next_replay`, which both threads use."""
         self._waiting: deque[Batch] = deque()
         self._gathering: Batch | None = None
-        """The last of those that wait, if it may still grow."""
+        """The last waiting batch, if it may still grow."""
         self._next_replay: int | None = None
         self._at_once = end
-        """Everything before this position is to be forced at once,"""
+        """Everything before this position has to be forced at once,"""
         self._soon = end
         """before this one soon,"""
         self._some_time = end
-        """and before this one it is to be written."""
+        """and before this one written."""
         self._forced = float("-inf")
-        """When the disk was last begun to be forced."""
+        """When forcing the disk was last begun."""
         self._idle = False
-        """The thread waits to be woken by anybody."""
+        """The thread sleeps without a timeout: any request must wake it."""
         self._lingering = False
-        """The thread waits for the next time at which the disk may be forced; nobody has asked for that yet."""
+        """The thread sleeps until the disk may be forced again; nothing was committed yet. `write` must wake it."""
         self._pausing = False
-        """The thread waits to be woken by whoever cannot wait, and not for long."""
+        """The thread sleeps with a timeout: only `commit(at_once=True)` must wake it."""
         self._wake: SimpleQueue[None] = SimpleQueue()
         self._halted = False
         self._closing = threading.Event()
@@ -156,6 +157,7 @@ class Committer:
         pieces, room = frame(kind, body, offset, count, when or int(self._wall() * 1000), self._epoch, flags)
         with self._lock:
             batch = self._gathering
+            # Only the last batch grows, so batches are in the order of their positions.
             if batch is None or batch.end + room - batch.start > BATCH_SIZE:
                 batch = self._begin_batch()
             position = batch.end
@@ -188,10 +190,10 @@ class Committer:
         self._wake_up(self._idle or (at_once and self._pausing))
 
     def until_force(self, now: float) -> float:
-        """Seconds for which nothing new becomes safe, so that whoever appends only at their end loses nothing.
+        """Seconds for which appending is pointless, because nothing new would become safe any sooner.
 
         They end shortly before the next batch may be forced. While one is being forced, they end when it is safe, which
-        `on_safe` reports, or an interval later.
+        `on_safe` reports, or one interval later.
         """
         rest = self._forced + self._interval - _AHEAD - now
         if rest >= _WORTH_A_PAUSE:
@@ -199,12 +201,13 @@ class Committer:
         return self._interval if self._soon > self.safe else 0.0
 
     def write(self) -> None:
-        """Make everything appended so far outlive this process. It becomes safe with the next `commit`."""
+        """Hand everything appended so far to the kernel, so that it survives this process. `commit` makes it safe."""
         self._some_time = self.end
         self._wake_up(self._idle or self._lingering)
 
     def _wake_up(self, asleep: bool) -> None:
-        # When the thread is awake, it looks for what there is to do by itself before it goes to sleep.
+        # A thread that is awake looks for work again before it goes to sleep, so it needs no wake-up. The flags may be
+        # read without the lock: they are set before the thread looks.
         if asleep and self._waiting:
             self._idle = self._lingering = self._pausing = False
             self._wake.put(None)
@@ -227,12 +230,12 @@ class Committer:
             self._on_safe(batch.end)
 
     def _next_batch(self) -> Batch | None:
-        """The oldest batch that waits, which does not grow any more; None if there is none and the log is closed."""
+        """Wait for a batch to force: the oldest one, which does not grow any more. None when the log is closed."""
         while True:
             with self._lock:
                 if self._halted:
                     return None
-                self._idle = self._pausing = True  # before the look at what there is to do: nothing gets lost between
+                self._idle = self._pausing = True  # before looking for work, so that no wake-up is missed in between
                 pause = self._pause()
                 if pause == 0:
                     self._idle = self._pausing = False
@@ -252,9 +255,10 @@ class Committer:
     def _pause(self) -> float | None:
         """Seconds to wait before the next look; 0: there is something to force; None: until somebody commits."""
         if self._waiting:
-            if self._at_once > self.safe:  # in most cases
+            if self._at_once > self.safe:  # the most frequent case
                 return 0.0
             batch = self._waiting[0]
+            # A batch that cannot grow gains nothing by waiting.
             if batch is not self._gathering or batch.end - batch.start > LARGE or self._closing.is_set():
                 return 0.0
         elif self._closing.is_set():
@@ -271,14 +275,17 @@ class Committer:
         return batch
 
     def _unwritten(self) -> tuple[Batch, list[bytes], int] | None:
-        """What is to be written of the batch that gathers, and the position behind it."""
+        """The part of the gathering batch that `write` asked for: batch, pieces, and the position behind them."""
         batch = self._gathering
         if batch is None or self._some_time <= batch.reached:
             return None
         return batch, batch.pieces[batch.written :], batch.end
 
     def _write_early(self, batch: Batch, pieces: list[bytes], end: int) -> None:
-        """Write some of a batch that is still growing. If that does not work, it is written when the batch is."""
+        """Write a part of a batch that is still growing, unforced.
+
+        If that fails, it is written again with the batch.
+        """
         try:
             self._begin(batch)
             self._put(batch, pieces, force=False)
@@ -289,7 +296,7 @@ class Committer:
             batch.reached = end
 
     def _write_until_safe(self, batch: Batch) -> bool:
-        """Write a batch, however often it takes; False if the log is closed before that has worked."""
+        """Write a batch, trying again until it works; False if the log is closed before."""
         while True:
             try:
                 self._write(batch)
@@ -311,8 +318,7 @@ class Committer:
         self._put(batch, batch.pieces[batch.written :] if batch.written else batch.pieces, force=self._force)
 
     def _begin(self, batch: Batch) -> None:
-        """Begin a new segment for this batch if it needs one: the old one is full or not trusted, or it was asked
-        for."""
+        """Begin a new segment if the old one is full or not trusted, or if `rotate` asked for one."""
         full = batch.end - self._segment.base > self._segment_size and batch.start > self._segment.base
         if self._distrusted or (not batch.written and (full or batch.replay is not None)):
             self._next_segment(batch.start, batch.replay)
@@ -330,7 +336,7 @@ class Committer:
             raise
 
     def _cut(self, position: int) -> bool:
-        """Cut off a batch that was written in part; False if that does not work."""
+        """Cut off a batch that was written in part; False if that fails."""
         try:
             os.ftruncate(self._descriptor, self._segment.place(position))
         except OSError:
@@ -355,9 +361,9 @@ class Committer:
     def _finish_segment(self, end: int) -> None:
         """Cut the file of a segment behind its last record, and force it even if batches are not forced.
 
-        The next segment may have a later replay position, and must not survive a crash that this one does not. If it
-        does not work, the segment still ends where the next one begins, and what was reported safe is as safe as
-        before.
+        The next segment may have a later replay position, so it must not survive a crash that this one does not
+        survive. Errors are ignored: the segment still ends where the next one begins, and what was reported safe stays
+        as safe as before.
         """
         with suppress(OSError):
             os.ftruncate(self._descriptor, self._segment.place(end))

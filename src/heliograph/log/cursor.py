@@ -1,15 +1,17 @@
-"""A cursor: which messages of the log one reader has been given, and which of them it has acknowledged.
+"""A cursor: which messages of the log belong to one reader, and which of them it has acknowledged.
 
 Theory of operation
 1. A cursor numbers its messages 0, 1, 2 ... as they come; a record of messages says which numbers they have for which
    cursors. Such a number is a message's *offset* in that cursor, and never changes.
 2. `first` is the oldest offset that is not acknowledged, `next` the one that the next message gets; `acknowledged`
    holds what is acknowledged between the two, as ranges.
-3. Where the messages are in the log is known by *chunks*: a chunk says that some consecutive offsets lie between two
-   positions, not more than a quarter of a megabyte apart, together with messages for others. Whoever wants one of them
-   reads that part of the log. So a cursor costs a hundred bytes of memory for each chunk, whatever the number of
-   messages.
-4. A chunk goes when all of its messages are acknowledged. A segment that no chunk lies in is not needed by anybody.
+3. *Chunks* tell where the messages are: some consecutive offsets lie between two positions of the log, at most a
+   quarter of a megabyte apart, mixed with messages for other cursors. To find one of them, that part of the log is
+   read. So a cursor takes a hundred bytes of memory per chunk, however many messages there are.
+4. A chunk is dropped when all of its messages are acknowledged. A segment without chunks can be deleted.
+
+Invariants: chunks are sorted by offset and do not overlap. Every pending message is in a chunk. `acknowledged` has only
+offsets between `first` and `next`, and never `first` itself.
 """
 
 import struct
@@ -37,16 +39,18 @@ class Chunk:
         self.end = end
         self.size = size
         self.time = time
-        """When the newest of them came, in milliseconds since 1970."""
+        """When the newest of them was stored, in milliseconds since 1970."""
 
 
-_NO_CHUNKS: list[Chunk] = ()  # type: ignore[assignment]  # nobody can change what all share
-"""Most cursors have nothing pending."""
+_NO_CHUNKS: list[Chunk] = ()  # type: ignore[assignment]  # a tuple, as all cursors share it
+"""Most cursors have nothing pending: sharing one empty sequence saves a list for each of them."""
 
 
 class Cursor:
-    """What one reader has been given and has acknowledged. Changed only by the message log, which records every
-    change."""
+    """The messages of one reader, pending and acknowledged.
+
+    Only the message log changes it, and records every change.
+    """
 
     __slots__ = ("acknowledged", "bytes", "chunks", "first", "moves", "next", "number")
 
@@ -58,9 +62,9 @@ class Cursor:
         """Acknowledged offsets beyond `first`."""
         self.chunks = _NO_CHUNKS
         self.bytes = 0
-        """Size of the records with its messages, those of a chunk until all of it is acknowledged."""
+        """Size of the records with its messages. Those of a chunk count until the whole chunk is acknowledged."""
         self.moves = 0
-        """How often chunks have moved, for whoever keeps a copy of them elsewhere."""
+        """Counts calls of `move`: the index of a stream, which has a copy of the chunks, is written anew then."""
 
     @property
     def pending(self) -> int:
@@ -68,7 +72,7 @@ class Cursor:
         return self.next - self.first - self.acknowledged.count
 
     def is_pending(self, offset: int) -> bool:
-        """Whether this message has come and is not acknowledged."""
+        """Whether this message exists and is not acknowledged."""
         return self.first <= offset < self.next and offset not in self.acknowledged
 
     def pending_ranges(self) -> Iterator[tuple[int, int]]:
@@ -90,7 +94,7 @@ class Cursor:
         self.bytes += size
         if self.chunks:
             last = self.chunks[-1]
-            # What is in the group of the last one is read with it anyway, whatever its size.
+            # Messages in the same group of records are read together anyway, whatever the size.
             if last.next == first and (end == last.end or (start >= last.end and end - last.start <= CHUNK_SIZE)):
                 last.next = self.next
                 last.end = end
@@ -106,12 +110,13 @@ class Cursor:
         lo, hi = max(lo, self.first), min(hi, self.next)
         if lo >= hi:
             return
-        if lo == self.first and not self.acknowledged.count:  # in order, as nearly always
+        if lo == self.first and not self.acknowledged.count:  # fast path: acknowledged in order
             self.first = hi
         else:
             self.acknowledged.add(lo, hi)
             self.first = self.acknowledged.end_of(self.first)
             self.acknowledged.remove(0, self.first)
+        # Chunks are dropped from the front in one go: deleting them one by one would be quadratic.
         chunks = self.chunks
         if chunks and chunks[0].next <= self.first:
             gone = 1
@@ -126,7 +131,7 @@ class Cursor:
             self._drop_acknowledged_chunks(lo, hi)
 
     def _drop_acknowledged_chunks(self, lo: int, hi: int) -> None:
-        """Drop chunks in the middle of which now all is acknowledged, after `lo` up to `hi` have been."""
+        """Drop chunks in the middle that are acknowledged as a whole, after `lo` up to `hi` have been."""
         at = self._index(lo)
         while 0 <= at < len(self.chunks) and self.chunks[at].first < hi:
             chunk = self.chunks[at]
@@ -137,7 +142,7 @@ class Cursor:
                 at += 1
 
     def pending_within(self, lo: int, hi: int) -> int:
-        """How many of the messages that have come from `lo` up to `hi` are not acknowledged."""
+        """How many of the stored messages from `lo` up to `hi` are not acknowledged."""
         lo = max(lo, self.first)
         return max(0, hi - lo) - self.acknowledged.within(lo, hi)
 
@@ -149,7 +154,7 @@ class Cursor:
         return max(0, bisect_right(self.chunks, offset, key=_first_of) - 1)
 
     def chunk_of(self, offset: int) -> Chunk | None:
-        """The chunk of a pending message; None if it has not come, or its chunk is gone."""
+        """The chunk of a pending message; None if the message does not exist yet, or its chunk was dropped."""
         if not self.chunks:
             return None
         chunk = self.chunks[self._index(offset)]
@@ -168,13 +173,13 @@ class Cursor:
                 kept.append(chunk)
                 continue
             moved.time = max(moved.time, chunk.time)
-            half = chunk.size // 2  # how it is divided is not known; it is an estimate anyway
+            half = chunk.size // 2  # an estimate, as the sizes of the single records are not known
             if chunk.first < lo:
                 kept.append(Chunk(chunk.first, lo, chunk.start, min(chunk.end, gone[0]), half, chunk.time))
             if chunk.next > hi:
                 kept.append(Chunk(hi, chunk.next, max(chunk.start, gone[1]), chunk.end, half, chunk.time))
         kept.sort(key=_first_of)
-        # One part of a split chunk may be all acknowledged; and acknowledgements come while messages are copied.
+        # A part of a split chunk may have no pending message, and messages may be acknowledged while they are copied.
         self.chunks = [chunk for chunk in kept if self.pending_within(chunk.first, chunk.next)]
         self.bytes = sum(chunk.size for chunk in self.chunks)
 

@@ -1,8 +1,8 @@
 """Reading the messages of a cursor back from the log, usually in order.
 
 A chunk of the cursor is read from its start, a quarter of a megabyte at a time, and records for other cursors are
-passed over. What was read ahead stays in memory, so that whoever goes on in order reads each part of the log once.
-Going back throws it away.
+skipped. Records that were read ahead stay in memory, so that reading in order reads each part of the log once. Going
+back drops them.
 """
 
 from collections import deque
@@ -53,7 +53,7 @@ class CursorReader:
             if ahead:
                 if ahead[0].first <= offset:
                     return ahead[0]
-                ahead.clear()  # going back to messages that have been sent before
+                ahead.clear()  # going back, to messages that are sent again
                 self._chunk = None
             if not self._read_on(offset):
                 return None
@@ -72,7 +72,7 @@ class CursorReader:
                     f"between positions {chunk.start} and {chunk.end}"
                 )
             return False
-        # Segments in the middle of a chunk that had nothing for this cursor may be gone.
+        # Segments in the middle of a chunk without messages of this cursor may have been deleted.
         records = self._reader.read(self._position, _READ_AT_ONCE, end, gaps=True)
         if not records:
             self._position = end

@@ -1,13 +1,14 @@
-"""All cursors of a log, as its records describe them.
+"""All cursors of a log, restored by replaying its records.
 
 Theory of operation
 1. Every change of a cursor is a record (`log_kinds` lists them). Replaying all records from the last complete
    checkpoint on gives the same cursors again.
-2. Whoever writes the log adds application records of its own, with kinds from `FIRST_APPLICATION_KIND` on. They are
-   handed back, with all records of messages, in the order in which they were written.
-3. A checkpoint is written while other records are, so an application record may come before the checkpoint's entry for
-   the same thing, which already has a later state. Hence the rule for whoever replays: a record about something unknown
-   is ignored, and something known that comes again replaces what was known.
+2. The user of the log adds application records, with kinds from `FIRST_APPLICATION_KIND` on. They are passed back,
+   together with all records of messages, in the order in which they were written.
+3. A checkpoint is written while other records are written too. So an application record may come before the
+checkpoint's
+   entry for the same object, which already has the later state. Hence the rules of replay: a record about an unknown
+   object is ignored, and a whole state replaces an earlier one.
 4. Messages that maintenance has copied (flag `COPY`) change nothing when they are replayed. The record
    `MESSAGES_MOVED` behind them says for which cursors the copies count from now on.
 """
@@ -25,7 +26,7 @@ from heliograph.log.record import Record
 
 
 class CursorTable:
-    """The cursors of one log. Made by going through all records from the replay position on."""
+    """The cursors of one log, restored by `replay` of all records from the replay position on."""
 
     def __init__(
         self, on_application_record: Callable[[Record], None], on_messages: Callable[[Record, Receivers], None]
@@ -44,10 +45,10 @@ class CursorTable:
         """Apply a record; MalformedRecord if it makes no sense."""
         try:
             self._replay(record, None)
-        except Problem:  # with a place already, also those of whoever gets application records
+        except Problem:  # has a position already; the callbacks for application records raise these, too
             raise
         except Exception as error:
-            # The check sum is right, and yet no server has written this: whoever looks into it must know where it is.
+            # The check sum is right, yet no server wrote such a record: tell where it is.
             what = f"position {record.position}: a record of kind {record.kind} that makes no sense"
             raise MalformedRecord(f"{what} ({type(error).__name__}: {error})") from error
 

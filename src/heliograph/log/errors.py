@@ -1,6 +1,6 @@
-"""What can go wrong with a log.
+"""The exceptions of the log.
 
-`BadRecord` stays inside the room: whoever reads turns it into `LogDamaged`, which has the place.
+`BadRecord` stays inside the room: readers turn it into `LogDamaged`, which has the place.
 """
 
 from pathlib import Path
@@ -29,7 +29,7 @@ class LogDamaged(LogError, StorageError):
 
     @classmethod
     def missing(cls, directory: Path, start: int, end: int) -> "LogDamaged":
-        """Positions that somebody needs are in no segment."""
+        """For positions that are needed but in no segment."""
         return cls(f"{directory}: positions {start} to {end} are missing, no segment has them", start)
 
 
@@ -88,4 +88,4 @@ class RequestRefused(LogError):
 
 
 class BadAnswer(LogError):
-    """What came is no answer of heliograph's pages, or only a part of one."""
+    """The answer is not one of heliograph's pages, or is cut short."""

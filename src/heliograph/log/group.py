@@ -59,7 +59,7 @@ class _Stored:
 
 @dataclass(slots=True)
 class RecordGroup:
-    """Records that gather for one write, and what they change of cursors when they are written."""
+    """Records that gather for one write, and the changes of cursors that are applied when it is written."""
 
     time: int
     """Of all of them, in milliseconds since 1970."""

@@ -43,7 +43,7 @@ _FILES = ("LOCK", "*.log", "streams", "streams/**/*")
 
 
 class Log:
-    """One log in one directory, which nobody else can open meanwhile.
+    """One log in one directory, which no other process can open meanwhile.
 
     `on_safe(position)` reports that everything before a position is safe, `on_trouble(error)` that writing fails at
     present (None: it works again). Both are called in the commit thread, `on_safe` once for each batch.
@@ -57,7 +57,7 @@ class Log:
         options: LogOptions = LogOptions(),  # noqa: B008  (frozen)
         on_record: Callable[[Record], None] | None = None,
     ) -> None:
-        """Open a log, or make one; LogDamaged if it has lost what was safe once.
+        """Open a log, or make one; LogDamaged if records that had been safe are lost.
 
         `on_record(record)` gets all records from the replay position on; without it only the newest segment is read.
         """
@@ -117,12 +117,12 @@ class Log:
             on_safe=on_safe,
             on_trouble=on_trouble,
         )
-        if segment.version < FORMAT_VERSION:  # an older program must not find there what it does not know
+        if segment.version < FORMAT_VERSION:  # an older program must not find records there that it does not know
             self.committer.rotate(segment.replay)
         self.append = self.committer.append
-        """Append a record; see `Committer.append`. Not a method, because it is called for every message."""
+        """Append a record; see `Committer.append`. Not a method, to save a call per message."""
         self.commit = self.committer.commit
-        """Make what has been appended safe. Cheap to call often: what gathers meanwhile is one batch."""
+        """Make what has been appended safe. Cheap to call often: records that gather meanwhile are one batch."""
         self.write = self.committer.write
         """Write what has been appended, and force it with the next commit."""
 

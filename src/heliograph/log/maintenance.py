@@ -1,4 +1,4 @@
-"""Maintenance: checkpoints, so that a log is opened quickly, and giving disk space back that nobody needs.
+"""Maintenance: checkpoints, so that a log is opened quickly, and compaction, which gives back disk space.
 
 Theory of operation
 1. All of it is done in small steps (`work`), between other things: a checkpoint of a million sessions must not hold up
@@ -6,12 +6,12 @@ Theory of operation
    step. Only one job runs at a time.
 2. A *checkpoint* writes down again all that is known: first `CHECKPOINT`, then every cursor, then the application
    records of whoever uses the log, then `CHECKPOINT_COMPLETE` in a new segment whose header says to replay from the
-   first of them. Life goes on meanwhile: records that come in between are replayed on top of what the checkpoint says.
+   first of them. Other records are written meanwhile; they are replayed on top of the checkpoint's state.
 3. *Compaction* deletes segments before the replay position in which no cursor has pending messages. A segment with
    only a few of them is emptied first: these messages are copied to the end of the log, and `MESSAGES_MOVED` says for
    which cursors the copies count. A segment is deleted only when the copies, and the acknowledgements of what was not
    copied, are safe; so a crash at any moment leaves either the segment or the copies.
-4. Only maintenance moves messages, and new ones go to the end. So a segment that nobody needs stays so.
+4. Only maintenance moves messages, and new ones go to the end. So a segment that is not needed never is again.
 """
 
 from bisect import bisect_right
@@ -54,8 +54,10 @@ class Maintenance:
         checkpoint_records: Callable[[], Iterator[ApplicationRecord]],
         now: Callable[[], float] = monotonic,
     ) -> None:
-        """`checkpoint_records` gives all that the user of the log knows, for a checkpoint; it is consumed bit by
-        bit."""
+        """`checkpoint_records` yields the whole state of the user of the log, for a checkpoint.
+
+        It is consumed in steps.
+        """
         self._message_log = message_log
         self._checkpoint_records = checkpoint_records
         self._now = now
@@ -63,7 +65,7 @@ class Maintenance:
         self._freed = 0
         self._work: Iterator[int] | None = None
         self._waits_for = 0
-        """How far the log has to be safe before that job may go on."""
+        """Position up to which the log must be safe before the job may go on."""
 
     def freed(self, size: int) -> None:
         """Note that `size` bytes are not needed any more, so that segments are deleted even if the log does not
@@ -114,7 +116,7 @@ class Maintenance:
     def _finish(self, work: Iterator[int]) -> None:
         for waits_for in chain((self._waits_for,), self._work or (), work):
             if waits_for > self._message_log.safe and not self._message_log.wait():
-                self._work, self._waits_for = None, 0  # nothing depends on what has been done so far
+                self._work, self._waits_for = None, 0  # an unfinished job can be dropped: nothing depends on it
                 raise NotWritable(f"{self._message_log.log.directory}: {self._message_log.trouble}")
         self._work, self._waits_for = None, 0
 
@@ -138,7 +140,7 @@ class Maintenance:
 
     def _tidy(self, live_enough: float) -> Iterator[int]:
         log = self._message_log.log
-        # What is stored meanwhile goes behind these: whoever does not need them now never will.
+        # What is stored meanwhile goes behind these segments: a cursor that does not need one now never will.
         old = [(base, end) for base, end in log.segments()[:-1] if end <= log.replay_position]
         live = yield from self._live_bytes(old)
         dead = [base for base, _ in old if base not in live]
@@ -155,8 +157,8 @@ class Maintenance:
     def _live_bytes(self, segments: list[tuple[int, int]]) -> Generator[int, None, dict[int, float]]:
         """An estimate of the bytes needed in each of these segments, by its base; unneeded ones are missing.
 
-        Meanwhile chunks may come, grow at their end and go. None gets into these segments: only maintenance moves
-        messages.
+        Meanwhile chunks may be added, grow at their end and be dropped. None gets into these segments: only maintenance
+        moves messages.
         """
         bases = [base for base, _ in segments]
         live: dict[int, float] = {}
@@ -178,7 +180,7 @@ class Maintenance:
         return live
 
     def _empty(self, base: int, end: int) -> Iterator[int]:
-        """Copy what is needed of a segment to the end of the log."""
+        """Copy the needed messages of a segment to the end of the log."""
         message_log = self._message_log
         found: dict[int, list[MovedRun]] = {}
         position = base
@@ -205,7 +207,7 @@ class Maintenance:
             cursor = self._message_log.cursors.get(number)
             chunk = cursor.chunk_of(offset) if cursor else None
             if cursor is None or chunk is None or not chunk.start <= record.position < chunk.end:
-                continue  # done with, or another copy of it is the one that counts
+                continue  # acknowledged, or another copy is the one that counts
             here.append((number, offset))
             if cursor.pending_within(offset, offset + record.count):
                 live.append((number, offset))

@@ -62,23 +62,23 @@ class MessageLog(CursorTable):
         self._wall = options.wall
         self._news = threading.Condition()
         self.trouble: OSError | None = None
-        """Why nothing can be written at present."""
+        """Why nothing can be written at present; None if the disk works."""
         self.halted = False
         """Nothing will be written any more."""
         self._awaited = False
-        """Somebody is in `wait`."""
+        """Whether a thread is in `wait`."""
         self.log = Log(directory, self._on_safe, self._on_trouble, options, on_record=self.replay)
-        # What the callbacks have collected can be freed as soon as their owner is done with it.
+        # Drop the callbacks, so that what they have collected can be freed when its owner drops it.
         del self._on_application_record, self._on_messages
-        self._progress = self.log.committer  # asked several times in each turn
+        self._progress = self.log.committer  # a short cut: it is used several times in each turn
         self._ended = self.end
-        """Up to here, `end_turn` has seen everything but deferred records."""
+        """Everything before this position has been committed, or is deferred."""
         self._handed_over = self.end
-        """Up to here everything is on its way to the disk, or at least to the kernel."""
+        """Everything before this position has been handed to the commit thread."""
         self.reader = self.log.reader
         self._check_segments()
 
-    # How far it is safe
+    # How far the log is safe.
 
     def _on_safe(self, position: int) -> None:
         if self._awaited:
@@ -125,12 +125,12 @@ class MessageLog(CursorTable):
         self.end_turn()
         end = self.end
         with self._news:
-            self._awaited = True  # before the first look at `safe`, which is changed without the lock
+            self._awaited = True  # before `safe` is read: the commit thread changes that without this lock
             self._news.wait_for(lambda: self.safe >= end or self.trouble is not None)
             self._awaited = False
         return self.safe >= end
 
-    # Changes
+    # Changes.
 
     def new_cursor(self) -> Cursor:
         """Make a cursor without messages. It exists even if the group that is being made is given up."""
@@ -150,6 +150,8 @@ class MessageLog(CursorTable):
     ) -> list[int]:
         """Append messages for these cursors; the offset of the first message in each cursor."""
         count, group = messages.number, self._group
+        # The body has the offsets, so they are taken before the record exists. Cursors change only after it was
+        # appended.
         offsets = self.next_offsets(cursors)
         receivers = Receivers([c.number for c in cursors], offsets, identifiers)
         if isinstance(messages, UniformMessages):
@@ -234,7 +236,7 @@ class MessageLog(CursorTable):
 
     def moved(self, gone_from: int, gone_to: int, runs: list[MovedRun]) -> None:
         """Record that everything needed between two positions has been copied, so that the copies count from now on."""
-        # Acknowledged messages have not been copied: their acknowledgements must be in the log before.
+        # Acknowledged messages were not copied, so their acknowledgements must be in the log before this record.
         self.write_acks()
         self.log.append(
             log_kinds.MESSAGES_MOVED, MOVED_HEAD.pack(gone_from, gone_to), *[MOVED_RUN.pack(*run) for run in runs]
@@ -268,7 +270,7 @@ class MessageLog(CursorTable):
 
     @property
     def has_unwritten(self) -> bool:
-        """Whether something has been appended that is not even on its way to the kernel."""
+        """Whether something has been appended that was not handed to the commit thread yet."""
         return bool(self._acks) or self._progress.end > self._handed_over
 
     def write_deferred(self) -> None:
@@ -284,7 +286,7 @@ class MessageLog(CursorTable):
             self.log.append(log_kinds.ACKS, *self._acks)
             self._acks.clear()
 
-    # Opening
+    # Opening.
 
     def _check_segments(self) -> None:
         """Raise MessageMissing if a segment with pending messages is missing.
@@ -302,7 +304,7 @@ class MessageLog(CursorTable):
                         f"{chunk.first} to {chunk.next - 1} of cursor {cursor.number}"
                     )
 
-    # Reading back
+    # Reading back.
 
     def cursor_reader(self, cursor: Cursor) -> CursorReader:
         """A reader of the messages of a cursor."""

@@ -1,19 +1,19 @@
-"""Records of messages: one span, and whom it is for. The other forms (`queue_messages`, `mixed_messages`) start alike.
+"""Records of messages: one span and its receivers. The other forms (`queue_messages`, `mixed_messages`) start alike.
 
 receivers    4   how many cursors these messages are for
 form         1   1: `data` is MQTT PUBLISH packets, all of one length
-flags        1   QoS (1, 2), retain (4), MQTT 5 (8), can go out as it is (16), sent from the retained store (32),
+flags        1   QoS (1, 2), retain (4), MQTT 5 (8), can be sent as it is (16), sent from the retained store (32),
                  retained because of another record that is for other receivers (64)
 topic        2   length of the topic name
 head         4   bytes before the payload in each packet
 id_at        4   where the packet identifier stands in each packet, 0 for QoS 0
 stride       4   bytes of each packet
 properties   4   length of the properties
-publisher    4   number of the session that sent them with QoS 2 and may send them again, or 0
-expires      8   milliseconds since 1970 when they are no longer worth delivering, 0 for never
+publisher    4   number of the session that sent them with QoS 2 and may retransmit them, or 0
+expires      8   milliseconds since 1970 when they expire, 0 for never
 cursors          4 for each receiver: number of its cursor
 offsets          8 for each receiver: offset of the first message in that cursor
-identifiers      2 for each receiver: packet identifier of the first message if all of them went out at once, or 0
+identifiers      2 for each receiver: packet identifier of the first message if all were sent at once, or 0
 topic, properties (as MQTT 5 encodes them, without their length), data
 """
 
@@ -37,7 +37,7 @@ _RETAIN, _VERSION5, _VERBATIM, _FROM_STORE, _RETOLD = 4, 8, 16, 32, 64
 
 
 class UniformMessages(NamedTuple):
-    """What a record of messages says, its receivers aside."""
+    """The content of a record of messages, without its receivers."""
 
     topic: bytes
     data: bytes
@@ -105,7 +105,7 @@ def encode_uniform_messages(messages: UniformMessages, receivers: Receivers) -> 
 def receivers_of(body: bytes) -> Receivers:
     """The receivers of a record of messages."""
     (n,) = _RECEIVERS.unpack_from(body)
-    if n == 1:  # nearly always, and this is asked of every record that is replayed
+    if n == 1:  # fast path: this is called for every record that is replayed
         cursor, offset, identifier = _ONE_OF_ALL.unpack_from(body, _HEAD.size)
         return Receivers((cursor,), (offset,), (identifier,))
     columns = struct.unpack_from(f"<{n}I{n}Q{n}H", body, _HEAD.size)
@@ -132,7 +132,7 @@ def qos_and_retain(body: bytes) -> tuple[int, bool]:
 
 
 def publisher_of(body: bytes) -> int:
-    """Number of the session that may send these messages again, or 0."""
+    """Number of the session that may retransmit these messages (QoS 2), or 0."""
     return int.from_bytes(body[24:28], "little")
 
 
@@ -140,7 +140,7 @@ def offset_for(data: bytes | memoryview, cursor: int, at: int = 0) -> int | None
     """The offset of the first message in a cursor; None if the messages are not for it. The body starts at `at`."""
     (n,) = _RECEIVERS.unpack_from(data, at)
     columns_at = at + _HEAD.size
-    if n == 1:  # nearly always, and this is asked of every record that is read back
+    if n == 1:  # fast path: this is called for every record that is read back
         only, offset = _ONE_RECEIVER.unpack_from(data, columns_at)
         return offset if only == cursor else None
     numbers = struct.unpack_from(f"<{n}I", data, columns_at)

@@ -1,9 +1,9 @@
-"""Records of messages in their third form: MQTT packets of any topics and lengths, as many devices send them at once.
+"""Records of messages in their third form: MQTT packets of several topics and lengths, from many devices.
 
 receivers    4   how many cursors these messages are for
 form         1   3
 flags        1   QoS (1, 2) and MQTT 5 (8), the same for all
-columns      2   which of the columns there are that may be left out: publishers (1)
+columns      2   which of the optional columns are present: publishers (1)
 (zero)      28
 cursors, offsets, identifiers as in the first form (see `messages`)
 sizes            4 for each message: the length of its packet
@@ -12,8 +12,11 @@ heads            2 for each: bytes before its payload
 publishers       4 for each: number of the session that sent it with QoS 2 and may send it again, or 0
 data             the packets, one after the other
 
-The packets are as the server got them, with remaining lengths no longer than they need be, and without retain flag,
-expiry and topic alias. What does not fit (a header longer than two bytes can tell) is stored in the first form.
+The packets are as the server received them, with remaining lengths in their shortest form, and without retain flag,
+expiry and topic alias. A packet that does not fit (a header longer than 65535 bytes) is stored in the first form.
+
+Why columns: packing and unpacking them takes one call of `struct` for all messages, where a header per message would
+take one each. And a reader finds any message without parsing the packets before it.
 """
 
 import struct
@@ -29,11 +32,11 @@ _RECEIVER_SIZE = 14
 _VERSION5 = 8
 _PUBLISHERS = 1
 LONGEST_HEAD = 0xFFFF
-"""The most bytes before a payload that a message in such a record can have."""
+"""The most bytes before a payload that fit into the `heads` column."""
 
 
 class MixedMessages(NamedTuple):
-    """What a record of messages of several topics says, its receivers aside."""
+    """The content of a record of messages of several topics, without its receivers."""
 
     data: bytes
     """The packets, one after the other."""
@@ -83,7 +86,7 @@ class MixedMessages(NamedTuple):
         ]
 
     def part(self, lo: int, hi: int) -> "MixedMessages":
-        """Those from one index up to another."""
+        """The messages from index `lo` up to `hi`."""
         starts = self.starts()
         return self._replace(
             data=self.data[starts[lo] : starts[hi]],
@@ -94,13 +97,13 @@ class MixedMessages(NamedTuple):
         )
 
     def identifiers(self) -> Iterator[tuple[int, int]]:
-        """Of messages with QoS 2: the session that sent each, or 0, and the packet identifier that it came with."""
+        """Of messages with QoS 2: the session that sent each, or 0, and the packet identifier with which it came."""
         for packet, end, publisher in zip(self.packets, self.name_ends, self.publishers, strict=False):
             yield publisher, packet[end] << 8 | packet[end + 1]
 
 
 def topic_start(size: int) -> int:
-    """Where the topic name starts in a packet of this size, whose remaining length is no longer than it needs to be."""
+    """Where the topic name starts in a packet of this size, whose remaining length is in its shortest form."""
     return 4 if size <= 0x7F + 2 else 5 if size <= 0x3FFF + 3 else 6 if size <= 0x1FFFFF + 4 else 7
 
 

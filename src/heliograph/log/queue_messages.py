@@ -1,9 +1,9 @@
-"""Records of messages in their second form: AMQP messages of any lengths, as queues keep them.
+"""Records of messages in their second form: AMQP messages of any lengths, for queues.
 
 receivers    4   how many cursors these messages are for
 form         1   2
 (zero)       1
-columns      2   which of the columns there are that are left out if all is zero: expires (1), deliver_at (2)
+columns      2   which of the optional columns are present (left out if all zero): expires (1), deliver_at (2)
 (zero)      28
 cursors, offsets, identifiers as in the first form (see `messages`); no identifiers are used
 sizes            4 for each message: its length
@@ -13,7 +13,7 @@ expires          8 for each: milliseconds since 1970 when it is no longer worth 
 deliver_at       8 for each: milliseconds since 1970 before which it is not to be delivered, 0 for at once
 data             the messages, one after the other
 
-In a copy, messages that nobody needs any more have length 0: the others keep their offsets, and the room is given back.
+In a copy, messages that are not needed any more have length 0: the others keep their offsets, and disk space is freed.
 """
 
 import struct
@@ -113,7 +113,7 @@ def encode_queue_messages(messages: QueueMessages, receivers: Receivers) -> byte
 def single_queue_message(body: bytes) -> tuple[int, int, int, int, int] | None:
     """Of a record of one message for one receiver: cursor, offset, size, priority, and where the message begins.
 
-    None if it is not that simple. There may be as many records as messages, and a server that starts has no time.
+    None if it is not that simple. A fast path: there may be as many records as messages when a queue is loaded.
     """
     if len(body) < _ALONE.size:
         return None

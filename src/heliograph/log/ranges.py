@@ -1,10 +1,21 @@
-"""Sets of whole numbers, stored as ranges: memory grows with the gaps, not with the numbers."""
+"""Sets of whole numbers, stored as ranges: memory grows with the gaps, not with the numbers.
+
+Theory of operation
+
+1. Two lists of equal length, `_starts` and `_ends`: range i has the numbers from `_starts[i]` up to, but without,
+   `_ends[i]`. Both lists ascend, and ranges neither overlap nor touch, so every set has one representation.
+2. Two lists instead of one of pairs, so that `bisect` searches them without a key function.
+3. Nearly all uses are in order: adding next to the last range, removing or taking from the first. These cases come
+first
+   in each method and need no search.
+4. `count` is kept up to date: the size of a backlog is asked for more often than it changes.
+"""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 
-_NONE: list[int] = ()  # type: ignore[assignment]  # nobody can change what all share
-"""Most sets of a server are empty, and there may be millions of them."""
+_NONE: list[int] = ()  # type: ignore[assignment]  # a tuple, as all empty sets share it
+"""Most sets of a server are empty, and there may be millions of them: sharing saves two lists for each."""
 
 
 class Ranges:
@@ -36,17 +47,18 @@ class Ranges:
         return self._starts[0]
 
     def add(self, lo: int, hi: int) -> None:
-        """Put the numbers from `lo` up to `hi` in; those that are there already stay."""
+        """Add the numbers from `lo` up to `hi`; some may be there already."""
         if lo >= hi:
             return
         starts, ends = self._starts, self._ends
         if not ends:
             self._starts, self._ends, self.count = [lo], [hi], hi - lo
             return
-        if lo == ends[-1]:  # what comes most often: the next ones
+        if lo == ends[-1]:  # the most frequent case: the next numbers
             ends[-1] = hi
             self.count += hi - lo
             return
+        # All ranges that overlap or touch the new one are replaced by one.
         left = bisect_left(ends, lo)
         right = bisect_right(starts, hi)
         before = sum(ends[left:right]) - sum(starts[left:right])
@@ -57,9 +69,9 @@ class Ranges:
         self.count += hi - lo - before
 
     def remove(self, lo: int, hi: int) -> int:
-        """Remove the numbers from `lo` up to `hi`; how many of them were there."""
+        """Remove the numbers from `lo` up to `hi`. Returns how many of them were there."""
         starts, ends = self._starts, self._ends
-        if len(starts) == 1 and lo <= starts[0] and ends[0] <= hi:  # all, as it nearly always is of a single number
+        if len(starts) == 1 and lo <= starts[0] and ends[0] <= hi:  # the most frequent case: everything
             gone, self.count = self.count, 0
             self._starts = self._ends = _NONE
             return gone
@@ -68,6 +80,7 @@ class Ranges:
         if left >= right or lo >= hi:
             return 0
         before = sum(ends[left:right]) - sum(starts[left:right])
+        # Of the first and the last range that overlap, a part may stay.
         kept = [(starts[left], lo)] if starts[left] < lo else []
         if ends[right - 1] > hi:
             kept.append((hi, ends[right - 1]))
@@ -98,7 +111,7 @@ class Ranges:
         return max(number, self._ends[at]) if at >= 0 else number
 
     def gaps(self, lo: int, hi: int) -> Iterator[tuple[int, int]]:
-        """The numbers from `lo` up to `hi` that are not there, as ranges."""
+        """The numbers from `lo` up to `hi` that are not in the set, as ranges."""
         left, right = bisect_right(self._ends, lo), bisect_left(self._starts, hi)
         for start, end in zip(self._starts[left:right], self._ends[left:right], strict=True):
             if lo < start:

@@ -32,10 +32,10 @@ ALIGNMENT = 8
 _FILLING = tuple(bytes(-length % ALIGNMENT) for length in range(ALIGNMENT))
 """What follows a record, by its length modulo the alignment."""
 _WORTH_PIECES = 4096
-"""To copy less than this takes less time than to handle pieces."""
+"""Copying less than this is faster than handling pieces."""
 
 BATCH = 0
-"""The kind of record that starts a batch. A batch is written only when all before it is as safe as it will be."""
+"""The kind of record that starts a batch. A batch is written only after the one before it has been forced."""
 SYNCED = 1
 """Flag of a batch: everything before it had been forced to the disk."""
 
@@ -47,7 +47,7 @@ class Record(NamedTuple):
     kind: int
     body: bytes
     offset: int = 0
-    count: int = 0  # type: ignore[assignment]  # hides tuple.count, which nobody wants of a record
+    count: int = 0  # type: ignore[assignment]  # hides tuple.count, which is of no use here
     time: int = 0
     epoch: int = 0
     flags: int = 0

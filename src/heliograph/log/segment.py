@@ -147,9 +147,9 @@ def scan_records(
 ) -> Iterator[Record]:
     """The records from `position` up to `stop`, starts of batches left out; BadRecord at the first that is none.
 
-    A server that starts goes through millions of records here. So this is `read_record` once more in the form that
-    takes the least time: no call per record, one slice for the check sum and one for the body. Records are handed out
-    one by one, because thousands alive at a time would keep the garbage collector busy.
+    A server that starts reads millions of records here. So this repeats `read_record` in its fastest form: no call per
+    record, one slice for the check sum and one for the body. Records are yielded one by one, because thousands alive at
+    a time would keep the garbage collector busy.
     """
     unpack, check, make, record, header = RECORD_HEADER.unpack_from, crc_of, tuple.__new__, Record, HEADER_SIZE
     body_at, fill, aligned = HEADER_SIZE - 4, ALIGNMENT - 1, -ALIGNMENT
@@ -167,7 +167,7 @@ def scan_records(
                 if check(covered) != crc:
                     break
                 body = covered[body_at:]
-            else:  # may be hundreds of megabytes: one copy less is worth a second call
+            else:  # may be hundreds of megabytes: avoiding a copy is worth a second call
                 body = data[at + header : end]
                 if extend_crc(check(data[at + 4 : at + header]), body) != crc:
                     break

@@ -193,7 +193,7 @@ class Server:
             self._loop.call_soon(self._look_after_log)
 
     def _attempt(self, what: str, action: Callable[[], None]) -> None:
-        """Do something on nobody's account: if it fails, all the rest goes on."""
+        """Run something that belongs to no client: a failure is counted, and everything else continues."""
         try:
             action()
         except Exception:
@@ -385,7 +385,7 @@ class Server:
         return found
 
     def facts(self) -> dict[str, Any]:
-        """How this process is doing, as a queue manager."""
+        """The state and figures of this process as a queue manager."""
         queues = self.broker.queues.all()
         return {
             "name": self.config.server.name,
@@ -487,7 +487,7 @@ class Server:
                 next_watchdog = now + watchdog
 
     async def _run_timers(self, now: float) -> None:
-        """Do what is due. Much may be due at once: clients have their turns in between."""
+        """Run timers that are due, in slices, because many may be due at once."""
         while self.broker.timers.run(now, _for_a_slice()):
             self._attempt("the end of a turn", self._writer.flush)
             await asyncio.sleep(0)

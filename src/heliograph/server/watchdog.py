@@ -1,8 +1,8 @@
 """The watchdog of the event loop: how long its turns take, and who is to blame if one takes too long.
 
-A turn must be short, because everybody waits for its end. Nothing is measured within a turn as a rule: those who do
-something that may take long leave a *mark*, connections know when they were last read from, and only when a turn has
-been long is it worked out what took the time.
+A turn must be short, because all clients wait for its end. To cost nothing, the watchdog measures nothing within a
+turn: code that may take long leaves a *mark*, connections know when they were last read from, and only after a long
+turn are these used to find out what took the time.
 """
 
 import logging
@@ -22,11 +22,11 @@ _MARKS_MOST = 64
 
 Facts = dict[str, Any]
 Mark = tuple[float, Callable[[], Facts]]
-"""Since when somebody is at work, and a way to tell who and at what."""
+"""When some work began, and a function that describes it; called only if the turn was long."""
 
 
 class Watchdog:
-    """Knows the longest turns. `look` is called by the loop, at the end of those that are worth a look."""
+    """Keeps the longest turns. The loop calls `look` at the end of each turn that was not short."""
 
     def __init__(self) -> None:
         self.longest = 0.0
@@ -44,7 +44,7 @@ class Watchdog:
         self._unlogged = 0
 
     def mark(self, facts: Callable[[], Facts]) -> None:
-        """Something begins that may take long."""
+        """Note that work begins that may take long."""
         if len(self.marks) >= _MARKS_MOST:
             del self.marks[: _MARKS_MOST // 2]
         self.marks.append((monotonic(), facts))
@@ -78,7 +78,7 @@ class Watchdog:
         log.warning("slow turn of the event loop: all clients waited", extra=facts | self._culprit(began, ended))
 
     def _culprit(self, began: float, ended: float) -> Facts:
-        """Who took most of the time of a turn."""
+        """The work that took most of the time of a turn."""
         marks = [mark for mark in (*self.marks, *self.readings()) if mark[0] >= began]
         marks = sorted([*marks, (ended, _nobody)], key=lambda mark: mark[0])
         taken = [(end - start, facts) for (start, facts), (end, _) in pairwise(marks)]

@@ -22,3 +22,15 @@ def make(tmp_path):
 @pytest.fixture
 def scene(make):
     return make()
+
+
+@pytest.fixture
+def queue(scene):
+    """The queue `q`."""
+    return scene.queue("q")
+
+
+@pytest.fixture
+def client(scene, queue):
+    """A client with an open connection and a session; the queue `q` is there."""
+    return scene.amqp()

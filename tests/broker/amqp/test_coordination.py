@@ -8,16 +8,6 @@ from heliograph.amqp import Accepted, Coordinator, Declare, Discharge, Rejected,
 from heliograph.amqp.messages.message import Message, Value, encode_message
 
 
-@pytest.fixture
-def queue(scene):
-    return scene.queue("q")
-
-
-@pytest.fixture
-def client(scene, queue):
-    return scene.amqp()
-
-
 def test_the_commit_is_answered_when_it_is_safe(scene, client):
     control, link = client.coordinator(), client.sender("q")
     txn = client.declare(control)

@@ -20,16 +20,6 @@ def selecting(condition, descriptor=None):
     return Source("q", filter={Symbol("jms-selector"): described})
 
 
-@pytest.fixture
-def queue(scene):
-    return scene.queue("q")
-
-
-@pytest.fixture
-def client(scene, queue):
-    return scene.amqp()
-
-
 def fill(client, *contents, **fields):
     link = client.sender("q")
     client.send(link, *[text(content, **fields) for content in contents])

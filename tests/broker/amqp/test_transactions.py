@@ -7,16 +7,6 @@ from heliograph.amqp import Accepted, Released, Settled, Target
 from heliograph.amqp.messages.message import decode_message
 
 
-@pytest.fixture
-def queue(scene):
-    return scene.queue("q")
-
-
-@pytest.fixture
-def client(scene, queue):
-    return scene.amqp()
-
-
 def waiting(client):
     """What another consumer could get now, and how often its delivery has failed."""
     other = client.scene.amqp("other")

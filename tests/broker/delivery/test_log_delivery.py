@@ -116,9 +116,8 @@ def test_messages_of_many_clients_are_sent_one_by_one_where_each_has_to_be_looke
     assert numbers(durable(scene, "s", **properties)) == [0, 1, 2]
 
 
-def test_what_cannot_be_read_waits_and_is_told(scene, monkeypatch):
-    subscriber(scene).lose()
-    deliver(scene, run(0, 2))
+def come_back_unreadable(scene, monkeypatch):
+    """A client comes back while nothing can be read, and gets nothing; and what the journal was told."""
     told = []
     monkeypatch.setattr(scene.broker.journal, "unreadable", lambda *what: told.append(what))
 
@@ -129,6 +128,13 @@ def test_what_cannot_be_read_waits_and_is_told(scene, monkeypatch):
         broken.setattr(Spool, "find", fail)
         client = durable(scene, "s")
         assert client.take() == []
+    return client, told
+
+
+def test_what_cannot_be_read_waits_and_is_told(scene, monkeypatch):
+    subscriber(scene).lose()
+    deliver(scene, run(0, 2))
+    client, told = come_back_unreadable(scene, monkeypatch)
     assert told[0] == ("s", "broken")
     client.connection.resume()
     assert numbers(client) == [0, 1]
@@ -139,16 +145,7 @@ def test_a_flight_that_cannot_be_read_is_sent_again_later(scene, monkeypatch):
     deliver(scene, run(0, 2))
     client.take()
     client.lose()
-    told = []
-    monkeypatch.setattr(scene.broker.journal, "unreadable", lambda *what: told.append(what))
-
-    def fail(self, offset):
-        raise StorageError("broken")
-
-    with monkeypatch.context() as broken:
-        broken.setattr(Spool, "find", fail)
-        client = durable(scene, "s")
-        assert client.take() == []
+    client, told = come_back_unreadable(scene, monkeypatch)
     assert set(told) == {("s", "broken")}
     client.connection.resume()
     again = client.messages()
@@ -221,3 +218,38 @@ def test_what_was_for_nobody_can_fail_without_harm(scene, monkeypatch):
     with pytest.raises(ZeroDivisionError):
         scene.broker.delivery.log.deliver(run(0, 1, retain=True), scene.broker.routes.find(b"a", 32), None)
     assert not scene.store.ledger.halted
+
+
+# What is sent again after a reconnect
+
+
+def mixed(scene, *payloads):
+    """Messages of several clients in one span, for all who want them."""
+    packets = [encode(Publish("a", payload, 1, packet_id=1), 4) for payload in payloads]
+    ends, heads = [5] * len(packets), [7] * len(packets)
+    deliver(scene, MixedSpan.of_packets(packets, ends, heads, qos=1, version5=False))
+
+
+def test_messages_of_many_clients_are_sent_again_one_by_one_where_each_has_to_be_looked_at(scene):
+    client = subscriber(scene)
+    mixed(scene, b"1", b"2" * 50, b"3")
+    assert len(client.messages()) == 3
+    client.lose()
+    again = durable(scene, "s", maximum_packet_size=40)
+    assert [(m.payload, m.packet_id, m.dup) for m in again.messages()] == [(b"1", 1, True), (b"3", 3, True)]
+    assert scene.broker.stats.too_large == 1
+    assert scene.broker.sessions["s"].window.in_flight == 2
+    assert spool_of(scene).cursor.pending == 2
+
+
+def test_as_much_is_sent_again_as_the_client_takes(scene):
+    client = subscriber(scene)
+    deliver(scene, run(0, 5))
+    client.take()
+    client.lose()
+    again = durable(scene, "s", receive_maximum=2)
+    first = again.messages()
+    assert [(int(m.payload), m.packet_id) for m in first] == [(0, 1), (1, 2)]
+    again.acknowledge(*first)
+    rest = again.messages()
+    assert [(int(m.payload), m.packet_id, m.dup) for m in rest] == [(2, 3, True), (3, 4, True)]

@@ -2,8 +2,11 @@
 
 import pytest
 
-from broker.queue_scenes import Consumer, message
+from broker.queue_scenes import Consumer, message, texts
+from heliograph.broker.errors import UnsafeMessage
+from heliograph.broker.queues import queue_storage
 from heliograph.broker.queues.consumer import ACCEPTED, FAILED, RELEASED, UNDELIVERABLE_HERE
+from heliograph.broker.queues.queue_storage import QueueStorage
 
 
 class Counting:
@@ -173,3 +176,113 @@ def test_a_consumer_that_settles_while_it_is_given_messages(either):
     either.put(queue, *"abc", durable=True)
     assert hasty.texts == ["a", "b", "c"]
     assert queue.depth == 0
+
+
+# What goes wrong
+
+
+@pytest.fixture
+def unreadable(durable, monkeypatch):
+    """A queue of which nothing can be read back from the log until `mend` is called."""
+    monkeypatch.setattr(queue_storage, "BUDGET", 0)
+    durable.restart()
+    monkeypatch.setattr(durable.broker.journal, "unreadable", lambda *_: None)
+    queue = durable.queue()
+    for text, subject in (("a", "x"), ("b", "y"), ("c", "x")):
+        durable.put(queue, text, durable=True, subject=subject)
+
+    def fail(self, reading, offset):
+        raise UnsafeMessage("broken")
+
+    context = pytest.MonkeyPatch()
+    context.setattr(QueueStorage, "_read", fail)
+    queue.mend = context.undo
+    yield queue
+    context.undo()
+
+
+@pytest.mark.parametrize("options", [{"selector": Counting("x")}, {"browse": True}, {}])
+def test_what_cannot_be_read_is_neither_given_nor_passed_over(durable, unreadable, options):
+    got = []
+    consumer = Consumer(**options)
+    consumer.deliver = lambda entries: got.extend(texts(entries))  # payloads need not stay in memory
+    unreadable.add_consumer(consumer)
+    unreadable.serve(consumer)
+    durable.turn()
+    assert got == []
+    assert (unreadable.depth, unreadable.in_flight) == (3, 0)
+    unreadable.mend()
+    unreadable.serve(consumer)
+    assert got == (["a", "c"] if options.get("selector") else ["a", "b", "c"])
+
+
+def test_what_has_come_back_and_cannot_be_read_is_looked_at_again(durable, unreadable):
+    unreadable.mend()
+    consumer = Consumer(selector=Counting("x"))
+    unreadable.add_consumer(consumer)
+    durable.turn()
+    entries = consumer.forget()
+    assert len(entries) == 2
+    context = pytest.MonkeyPatch()
+
+    def fail(self, reading, offset):
+        raise UnsafeMessage("broken")
+
+    context.setattr(QueueStorage, "_read", fail)
+    unreadable.settle(entries, RELEASED)
+    durable.turn()
+    assert consumer.texts == []
+    context.undo()
+    unreadable.serve(consumer)
+    assert consumer.texts == ["a", "c"]
+
+
+class Broken(Consumer):
+    """Cannot send anything."""
+
+    def deliver(self, entries):
+        raise RuntimeError
+
+    def failed(self):
+        self.has_failed = True
+
+
+@pytest.mark.parametrize("options", [{}, {"browse": True}, {"correlation_id": "c"}, {"selector": Counting("x")}])
+def test_a_consumer_that_fails_is_gone_and_others_get_its_messages(either, options):
+    queue = either.queue()
+    broken = Broken(**options)
+    queue.add_consumer(broken)
+    either.put(queue, "a", correlation_id="c", subject="x")
+    assert broken.has_failed
+    assert len(queue.consumers) == 0
+    queue.serve(broken)  # it does not know yet
+    assert either.get(queue) == ["a"]
+
+
+def test_a_consumer_that_goes_while_it_is_given_messages_gets_no_more(either):
+    queue = either.queue()
+
+    class Leaving(Consumer):
+        def deliver(self, entries):
+            super().deliver(entries)
+            queue.remove_consumer(self)
+
+    leaving, browsing = Leaving(credit=1), Leaving(browse=True)
+    for consumer in (leaving, browsing):
+        queue.add_consumer(consumer)
+    queue.put([message(str(number)) for number in range(600)])
+    either.turn()
+    assert len(leaving.entries) == 1
+    assert 0 < len(browsing.entries) < 600
+    queue.remove_consumer(leaving)
+    assert len(queue.consumers) == 0
+
+
+def test_those_who_wait_for_the_same_answer_take_turns_and_may_leave(either):
+    queue = either.queue()
+    first, second = (either.consumer(queue, correlation_id="c") for _ in range(2))
+    queue.remove_consumer(first)
+    either.put(queue, "a", correlation_id="c")
+    assert (first.texts, second.texts) == ([], ["a"])
+    queue.remove_consumer(second)
+    assert queue.consumers._by_id == {}

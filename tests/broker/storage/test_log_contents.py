@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from broker.durable_clients import durable
+from broker.durable_clients import durable, session_fields, subscription_fields
 from heliograph.broker.errors import UnknownRecordKind
 from heliograph.broker.storage import record_kinds
 from heliograph.broker.storage.log_contents import LogContents
@@ -12,35 +12,6 @@ from heliograph.broker.storage.offline_sessions import OfflineSession, OfflineSu
 from heliograph.log import MESSAGES, Receivers, Record, UniformMessages, encode_uniform_messages
 
 NOBODY = Receivers((), (), ())
-
-
-def subscription(topic_filter="a", cursor=3, qos=1):
-    return {
-        "filter": topic_filter,
-        "qos": qos,
-        "no_local": False,
-        "retain_as_published": False,
-        "extra": "",
-        "cursor": cursor,
-    }
-
-
-def session(number=9, client="c", **changes):
-    fact = {
-        "session": number,
-        "client": client,
-        "expiry": 60,
-        "away": None,
-        "will": None,
-        "will_due": None,
-        "received": [],
-        "next_id": 1,
-        "sent": [],
-        "released": [],
-        "subscriptions": [subscription()],
-        "retired": [],
-    }
-    return {**fact, **changes}
 
 
 class Log:
@@ -73,7 +44,7 @@ def published(topic=b"a", payload=b"x", *, qos=1, retain=False, publisher=0, pac
 
 
 def test_a_session_is_known_until_it_has_ended(log):
-    log.tell(record_kinds.SESSION, session())
+    log.tell(record_kinds.SESSION, session_fields())
     assert log.contents.sessions[9].client == "c"
     assert log.contents.last_number == 9
     log.tell(record_kinds.ENDED, {"session": 9})
@@ -83,16 +54,16 @@ def test_a_session_is_known_until_it_has_ended(log):
 
 
 def test_what_is_away_with_nothing_to_say_is_packed_until_something_happens(log):
-    log.tell(record_kinds.SESSION, session(away=5))
+    log.tell(record_kinds.SESSION, session_fields(away=5))
     assert list(log.contents.away) == [9]
     assert log.contents.sessions == {}
-    log.tell(record_kinds.SUBSCRIBED, {"session": 9, **subscription("b", 4)})
+    log.tell(record_kinds.SUBSCRIBED, {"session": 9, **subscription_fields("b", 4)})
     assert log.contents.away == {}
     assert sorted(log.contents.sessions[9].subscriptions) == ["a", "b"]
 
 
 def test_sessions_that_a_checkpoint_has_packed_take_the_place_of_what_was_known(log):
-    log.tell(record_kinds.SESSION, session())
+    log.tell(record_kinds.SESSION, session_fields())
     one = OfflineSession(9, "c", 60, 5, 1, [OfflineSubscription("b", 4, 1, b"")])
     log.tell(record_kinds.AWAY, one.encode() + one._replace(number=12, client="d").encode())
     assert log.contents.sessions == {}
@@ -102,9 +73,9 @@ def test_sessions_that_a_checkpoint_has_packed_take_the_place_of_what_was_known(
 
 
 def test_subscriptions_that_come_anew_or_go_are_retired_with_what_is_on_its_way(log):
-    log.tell(record_kinds.SESSION, session())
-    log.tell(record_kinds.SUBSCRIBED, {"session": 9, **subscription("a", 7)})
-    log.tell(record_kinds.SUBSCRIBED, {"session": 9, **subscription("a", 7, qos=2)})
+    log.tell(record_kinds.SESSION, session_fields())
+    log.tell(record_kinds.SUBSCRIBED, {"session": 9, **subscription_fields("a", 7)})
+    log.tell(record_kinds.SUBSCRIBED, {"session": 9, **subscription_fields("a", 7, qos=2)})
     log.tell(record_kinds.UNSUBSCRIBED, {"session": 9, "filter": "a"})
     log.tell(record_kinds.UNSUBSCRIBED, {"session": 9, "filter": "never"})
     kept = log.contents.sessions[9]
@@ -113,14 +84,14 @@ def test_subscriptions_that_come_anew_or_go_are_retired_with_what_is_on_its_way(
 
 
 def test_messages_tell_which_identifiers_they_went_out_with(log):
-    log.tell(record_kinds.SESSION, session())
+    log.tell(record_kinds.SESSION, session_fields())
     log.messages(published(qos=2), Receivers((3, 99), (40, 0), (11, 12)))
     assert log.contents.sessions[9].issued == [(11, 1, 1, 3, 40)]  # at the subscription's QoS
     assert log.contents.sessions[9].next_id == 12
 
 
 def test_messages_tell_which_identifiers_their_publisher_has_used(log):
-    log.tell(record_kinds.SESSION, session())
+    log.tell(record_kinds.SESSION, session_fields())
     log.messages(published(qos=2, publisher=9, packet_id=0x1234))
     log.messages(published(qos=2, publisher=77, packet_id=5))
     assert log.contents.sessions[9].received == {0x1234}
@@ -163,7 +134,7 @@ def test_a_kind_of_a_later_version_is_not_passed_over(log):
 )
 def test_what_cannot_be_read_is_set_aside_and_the_rest_goes_on(log, kind, body):
     log.tell(kind, body)
-    log.tell(record_kinds.SESSION, session())
+    log.tell(record_kinds.SESSION, session_fields())
     assert len(log.contents.set_aside) == 1
     assert list(log.contents.sessions) == [9]
 
@@ -189,7 +160,7 @@ def set_aside(log, kind, fact):
 @pytest.mark.parametrize(
     ("kind", "fact", "there"),
     [
-        (record_kinds.SESSION, session(), lambda contents: contents.sessions),
+        (record_kinds.SESSION, session_fields(), lambda contents: contents.sessions),
         (record_kinds.STREAM, {"stream": "s"}, lambda contents: contents.streams),
         (record_kinds.QUEUE, {"queue": "Q", "cursor": 0}, lambda contents: contents.queues.records),
     ],
@@ -208,8 +179,8 @@ def test_what_is_set_aside_is_not_there_until_it_is_tried_again(log, kind, fact,
 @pytest.mark.parametrize(
     ("kind", "fact", "other"),
     [
-        (record_kinds.SESSION, session(), session(10)),
-        (record_kinds.SESSION, session(), session(10, away=5)),
+        (record_kinds.SESSION, session_fields(), session_fields(10)),
+        (record_kinds.SESSION, session_fields(), session_fields(10, away=5)),
         (record_kinds.STREAM, {"stream": "s"}, {"stream": "s", "cursors": [1]}),
         (record_kinds.QUEUE, {"queue": "Q", "cursor": 0}, {"queue": "Q", "cursor": 1}),
     ],

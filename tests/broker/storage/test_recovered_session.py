@@ -6,43 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from broker.durable_clients import session_fields, subscription_fields
 from heliograph.broker.storage import offline_sessions, record_kinds
 from heliograph.broker.storage.record_kinds import COMPLETED, ISSUED, RECEIVED, RELEASED, TAKEN, Move
 from heliograph.broker.storage.recovered_session import RecoveredSession, apply, without_shared
 
 
-def subscription(topic_filter="a", cursor=3, **changes):
-    return {
-        "filter": topic_filter,
-        "qos": 1,
-        "no_local": False,
-        "retain_as_published": True,
-        "extra": "0b05",
-        "cursor": cursor,
-        **changes,
-    }
-
-
 def session(**changes):
-    fact = {
-        "session": 9,
-        "client": "c",
-        "expiry": 60,
-        "away": 1000,
-        "will": None,
-        "will_due": None,
-        "received": [],
-        "next_id": 1,
-        "sent": [],
-        "released": [],
-        "subscriptions": [subscription()],
-        "retired": [],
-    }
-    return RecoveredSession({**fact, **changes}, 400)
+    """What was read of a session whose client is away."""
+    return RecoveredSession(session_fields(**{"away": 1000, **changes}), 400)
 
 
 def test_a_session_is_told_as_it_was_read():
-    kept = session(received=[3, 4], sent=[[1, 2, 1, 3, 0]], released=[[7, 2]], retired=[subscription("b")])
+    kept = session(received=[3, 4], sent=[[1, 2, 1, 3, 0]], released=[[7, 2]], retired=[subscription_fields("b")])
     record = kept.record()
     assert (record.position, record.kind) == (400, record_kinds.SESSION)
     again = RecoveredSession(json.loads(record.body), 400)
@@ -51,7 +27,8 @@ def test_a_session_is_told_as_it_was_read():
 
 
 def test_packed_it_says_the_same():
-    kept = session()
+    options = {"qos": 2, "no_local": True, "retain_as_published": True, "extra": "0b05"}
+    kept = session(subscriptions=[subscription_fields(), subscription_fields("b", 4, **options)])
     unpacked = offline_sessions.decode(kept.packed())
     again = RecoveredSession(unpacked.fields(), 400)
     assert json.loads(again.record().body) == json.loads(kept.record().body)
@@ -65,10 +42,10 @@ def test_packed_it_says_the_same():
         {"received": [1]},
         {"sent": [[1, 1, 1, 3, 0]]},
         {"released": [[1, 1]]},
-        {"retired": [subscription("b")]},
-        {"subscriptions": [subscription("a/#/b")]},
-        {"subscriptions": [subscription(qos=3)]},
-        {"subscriptions": [subscription(cursor=-1)]},
+        {"retired": [subscription_fields("b")]},
+        {"subscriptions": [subscription_fields("a/#/b")]},
+        {"subscriptions": [subscription_fields(qos=3)]},
+        {"subscriptions": [subscription_fields(cursor=-1)]},
     ],
     ids=lambda changes: next(iter(changes)),
 )
@@ -108,7 +85,7 @@ def test_of_identifiers_that_were_used_again_only_the_last_use_is_remembered(use
 
 def test_what_sharers_had_at_qos_1_is_for_others_when_they_go():
     kept = session(
-        subscriptions=[subscription(), subscription("$share/g/a", 4)],
+        subscriptions=[subscription_fields(), subscription_fields("$share/g/a", 4)],
         sent=[[1, 1, 1, 3, 0], [2, 1, 1, 4, 0], [3, 1, 2, 4, 1]],
     )
     assert [one[0] for one in without_shared(kept)] == [1, 3]

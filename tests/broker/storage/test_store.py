@@ -3,7 +3,10 @@
 import pytest
 
 from broker.durable_clients import BOTH, DAY, durable, kinds, subscriber
-from heliograph.broker.storage.store import ACKS_WAIT_MOST
+from heliograph.broker.core.outlet import Outlet
+from heliograph.broker.storage import offline_sessions, record_kinds
+from heliograph.broker.storage.store import ACKS_WAIT_MOST, WAITING_MOST
+from heliograph.broker.storage.streams import StreamOptions, Streams
 from heliograph.log import maintenance as upkeep
 from heliograph.log.log_kinds import ACKS, MESSAGES
 from heliograph.log.record import HEADER_SIZE, padded
@@ -414,3 +417,91 @@ def test_a_message_expires_while_the_server_is_away(scene, crash) -> None:
     (message,) = durable(scene, "s").messages()
     assert message.payload == b"long"
     assert message.properties["message_expiry_interval"] == 70
+
+
+# What waits for the disk
+
+
+def test_publishers_wait_while_too_much_waits_for_the_disk(scene, monkeypatch) -> None:
+    store, asked = scene.store, []
+
+    class Watched(Outlet):
+        __slots__ = ()
+
+        def stop_reading(self):
+            asked.append("stop")
+
+        def go_on_reading(self):
+            asked.append("go on")
+
+    waiting = [WAITING_MOST]
+    monkeypatch.setattr(type(store.ledger), "waiting", property(lambda _: waiting[0]))
+    scene.broker.memory.set_limit(64 * WAITING_MOST)
+    outlet = Watched()
+    store.pause_if_behind(outlet)
+    assert asked == []
+    waiting[0] += 1
+    store.pause_if_behind(outlet)
+    store.let_go_on()
+    assert asked == ["stop"]
+    waiting[0] = WAITING_MOST // 2 - 1
+    store.let_go_on()
+    store.let_go_on()
+    assert asked == ["stop", "go on"]
+
+
+def test_what_waits_for_the_disk_is_charged(scene, monkeypatch) -> None:
+    waiting = [0]
+    monkeypatch.setattr(type(scene.store.ledger), "waiting", property(lambda _: waiting[0]))
+    used = scene.broker.memory.used
+    for number, charged in ((1000, 0), (5 << 20, 5 << 20), (1000, 0)):
+        waiting[0] = number
+        scene.store._note_unwritten()
+        assert scene.broker.memory.used - used == charged
+
+
+def test_with_little_memory_less_may_wait(scene, monkeypatch) -> None:
+    monkeypatch.setattr(type(scene.store.ledger), "waiting", property(lambda _: 3 << 20))
+    assert not scene.store.is_behind
+    scene.broker.memory.set_limit(16 << 20)
+    assert scene.store.is_behind
+
+
+def test_a_subscription_that_has_gone_goes_with_the_last_that_was_on_its_way(scene) -> None:
+    client = subscriber(scene)
+    scene.client("p").publish("a", b"x", qos=1)
+    (message,) = client.messages()
+    (cursor,) = [one.spool.cursor for one in scene.broker.sessions["s"].subscriptions.values()]
+    client.unsubscribe("a")
+    assert scene.store.retired == {cursor.number}
+    assert cursor.number in scene.store.ledger.cursors
+    client.acknowledge(message)
+    assert scene.store.retired == set()
+    assert cursor.number not in scene.store.ledger.cursors
+
+
+def test_retention_that_fails_for_one_stream_goes_on_with_the_next(scene, failures, monkeypatch) -> None:
+    scene.store.defects._journal = failures
+    retained = []
+
+    def retain(self, stream, now):
+        if stream.name == "broken":
+            raise RuntimeError
+        retained.append(stream.name)
+        yield 10
+
+    for name in ("broken", "fine"):
+        scene.store.make_stream(StreamOptions(name, "a"))
+    monkeypatch.setattr(Streams, "retain", retain)
+    assert list(scene.store.retain_streams()) == [None]
+    assert retained == ["fine"]
+    assert [what for what, _ in failures.seen] == ["retention of stream broken"]
+
+
+def test_very_many_sessions_are_told_in_several_records(scene) -> None:
+    for number in range(2 * offline_sessions.AT_ONCE):
+        scene.broker.open_session(f"c{number}", clean_start=True, expiry=60)
+        scene.broker.detach(scene.broker.sessions[f"c{number}"], publish_will=False)
+    records = [body for kind, body in scene.store._session_records() if kind == record_kinds.AWAY]
+    assert len(records) == 2
+    assert sum(len(list(offline_sessions.split(body))) for body in records) == 2 * offline_sessions.AT_ONCE

@@ -1,1 +1,1 @@
-"""What all of the broker stands on, and what knows nothing of the rest: limits, memory, spans, topics, timers."""
+"""The base of the broker, which knows nothing of its other parts: limits, memory, spans, topics, timers, slices."""

@@ -1,8 +1,8 @@
-"""Internal errors: whose fault they are taken to be, and how many there were.
+"""Internal errors: counting them, and finding the client whose work failed.
 
-What a client sends is handled in a turn, and some of the work is done later: at the end of the turn, when something is
-safe, when a timer is due. A defect that shows there must not end the service for all. The client on whose account the
-work was done is cut off; it has heard nothing of what was not done, and can try again.
+What a client sends is handled in a turn, but some of the work is done later: at the end of the turn, when the log is
+safe, when a timer is due. An unexpected exception there must not end the service for all clients. The client for which
+the work was done is disconnected: its message was not acknowledged, so it can send it again.
 """
 
 from heliograph.broker.core.interfaces import Journal
@@ -11,7 +11,7 @@ from heliograph.broker.core.statistics import Statistics
 
 
 class Defects:
-    """`broker.defects`."""
+    """Counts and reports internal errors (`broker.defects`)."""
 
     __slots__ = ("_journal", "_stats", "culprits", "serving")
 
@@ -19,12 +19,12 @@ class Defects:
         self._stats = stats
         self._journal = journal
         self.serving: Outlet | None = None
-        """The client whose bytes are being handled. Work that is left for later is done on its account."""
+        """The client whose bytes are being handled. Work that is put off remembers it, to blame it for errors."""
         self.culprits: list[Outlet] = []
-        """Clients that are to be cut off before anything more is written to them; the server takes them out."""
+        """Clients to disconnect before anything more is written to them. The server empties this list."""
 
     def note(self, what: str, outlet: Outlet | None = None) -> None:
-        """Something unexpected has been raised, and is being handled: count it, tell of it, blame this client."""
+        """Count and log the exception that is being handled, and have this client disconnected."""
         self._stats.internal_errors += 1
         if outlet is not None:
             self.culprits.append(outlet)

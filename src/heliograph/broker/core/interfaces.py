@@ -1,7 +1,7 @@
-"""What the broker and the process around it know of each other.
+"""The interfaces between the broker and the server process around it.
 
-The process feeds and empties conversations, checks credentials, keeps a journal of events, and runs other processes
-beside the broker. It implements all of these but `Conversation`, which the broker does.
+The server process moves bytes between sockets and conversations, checks credentials, logs events and runs other
+processes. It implements all of these protocols but `Conversation`, which the broker implements.
 """
 
 from collections.abc import Callable
@@ -12,19 +12,19 @@ from heliograph.mqtt import Reason
 
 
 class Conversation(Protocol):
-    """One client's connection: fed and emptied by the server."""
+    """One client's connection, protocol side. The server calls it with received bytes and writes its outlet."""
 
     heard: float
-    """When bytes came last."""
+    """When bytes were last received."""
 
     def describe(self) -> dict[str, str]:
-        """Who the client is and what it has sent last, for people."""
+        """Who the client is and what it sent last, for log messages."""
 
     def receive(self, data: bytes) -> None:
-        """Bytes have come from the client."""
+        """Handle bytes from the client."""
 
     def pause(self) -> None:
-        """The client does not read fast enough: what is for it has to wait from now on."""
+        """The client does not read fast enough: hold messages for it back from now on."""
 
     def resume(self) -> None:
         """The client can take more."""
@@ -41,7 +41,7 @@ Verdict = Callable[[Reason, str, str | None], None]
 
 
 class Authenticator(Protocol):
-    """The way in to the broker."""
+    """Checks who may connect."""
 
     @property
     def anonymous(self) -> bool:
@@ -49,33 +49,33 @@ class Authenticator(Protocol):
 
     @property
     def proven_user(self) -> str | None:
-        """Who the client is, if the network connection has proved it."""
+        """The user that the network connection has proved, for example by a client certificate."""
 
     def check(self, outlet: Outlet, user: str | None, password: bytes | None, verdict: Verdict) -> None:
-        """Give the verdict on the client that this outlet leads to, now or later."""
+        """Check credentials and call `verdict`, now or later."""
 
 
 class Journal(Protocol):
-    """Told of each event as it happens."""
+    """Logs events as they happen."""
 
     def admitted(self, outlet: Outlet, client_id: str, **particulars: object) -> None:
-        """A client has been let in; None stands for a particular that there is not."""
+        """A client was admitted. Particulars that are None are left out."""
 
     def refused(self, outlet: Outlet, reason: str, text: str, **particulars: object) -> None:
-        """A client was turned away; None stands for a particular that there is not."""
+        """A client was refused. Particulars that are None are left out."""
 
     def ended(self, client_id: str, why: str) -> None:
-        """A client that had been admitted is gone."""
+        """The connection of a client that had been admitted has ended."""
 
     def unreadable(self, client_id: str, why: str) -> None:
-        """Messages that wait for a client cannot be read back from the log."""
+        """The backlog of a client cannot be read back from the log."""
 
     def failed(self, what: str, outlet: Outlet | None) -> None:
-        """A defect has shown itself: called where the exception is handled, with the client that is cut off, if any."""
+        """An internal error: called while the exception is handled, with the client that is disconnected, if any."""
 
 
 class NoJournal:
-    """Keeps no record."""
+    """A journal that keeps no record. Internal errors are raised again."""
 
     def admitted(self, outlet: Outlet, client_id: str, **particulars: object) -> None:
         pass

@@ -1,4 +1,4 @@
-"""The limits that keep one client from taking everything: each has a default that suits a server on one machine."""
+"""The limits that keep one client from using up the server. Each has a default that suits a server on one machine."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -9,7 +9,7 @@ from heliograph.objects import About, Range
 
 _SIXTEEN_BITS = 0xFFFF
 _LONGEST_PACKET = 268_435_455 + 5
-"""The longest remaining length that MQTT can say, and the header before it."""
+"""The largest remaining length that MQTT can encode, and the fixed header before it."""
 
 
 class WhenFull(StrEnum):
@@ -133,7 +133,7 @@ class Limits:
 
 
 class Pace:
-    """How fast new clients may come: a bucket of tokens, `rate` a second on average, and as many at once."""
+    """A token bucket for new connections: `rate` per second on average, and as many at once."""
 
     __slots__ = ("_last", "_tokens")
 
@@ -142,7 +142,7 @@ class Pace:
         self._tokens = 0.0
 
     def allows(self, rate: int, now: float) -> bool:
-        """Take a token if there is one."""
+        """Take a token; False if there is none."""
         if self._last is None:
             self._tokens = float(rate)
         else:

@@ -1,8 +1,8 @@
-"""A mixed span: messages of several topics and lengths that travel, wait and are acknowledged together.
+"""A mixed span: messages of several topics and lengths that are routed, stored and acknowledged together.
 
-One publisher that sends many messages makes uniform spans (`span.py`), which need no look at every message. Many
-devices that send one message each make a mixed one for each turn of the server, if their messages go to the same
-receivers. The packets stay as they came; what is done for each of them is to write a packet identifier into it.
+One publisher that sends many messages makes uniform spans (`span.py`), whose messages are never looked at one by one.
+Many devices that send one message each make one mixed span per turn of the server, if their messages have the same
+receivers. The packets stay as they came. The only work per message is to write the packet identifier into it.
 """
 
 import struct
@@ -18,15 +18,16 @@ from heliograph.mqtt import decode_varint, write_ids
 __all__ = ["LONGEST_HEAD", "MixedSpan"]
 
 _COST_EACH = 100
-"""Bytes of memory that a message takes beside its own: what is known of it stands in three lists."""
+"""Bytes of memory per message beside its own: its entries in the three lists."""
 _write_id = struct.Struct(">H").pack_into
 
 
 class MixedSpan(Span):
     """`count` messages with one QoS and one protocol version, none of which is retained or expires.
 
-    Of each it is known how long its packet is (`sizes`), where its topic ends there (`name_ends`; its packet identifier
-    follows), and where its payload begins (`heads`). `stride`, `head` and `id_at` mean nothing here.
+    Three columns describe the packets in `data`: their lengths (`sizes`), where the topic ends (`name_ends`; the packet
+    identifier follows there), and where the payload begins (`heads`). `stride`, `head` and `id_at` have no meaning
+    here.
     """
 
     __slots__ = ("_starts", "heads", "name_ends", "publishers", "sizes")
@@ -41,14 +42,14 @@ class MixedSpan(Span):
         version5: bool,
         publishers: Sequence[int],
     ) -> None:
-        """`data` is the packets, one behind the other."""
+        """`data` has the packets, one after the other."""
         first = topic_start(sizes[0])
         super().__init__(data[first : name_ends[0]], data, len(sizes), head=0, qos=qos, id_at=0, version5=version5)
         self.sizes = sizes
         self.name_ends = name_ends
         self.heads = heads
         self.publishers = publishers
-        """With QoS 2, the number of the session that sent each message and may send it again, or 0."""
+        """With QoS 2, the number of the session that sent each message, or 0; with it a restart finds duplicates."""
         self._starts: list[int] | None = None
 
     @classmethod
@@ -62,17 +63,17 @@ class MixedSpan(Span):
         version5: bool,
         publishers: Sequence[int] = (),
     ) -> "MixedSpan":
-        """Messages as their publishers have sent them."""
+        """A span of packets as their publishers sent them."""
         return cls(b"".join(packets), [*map(len, packets)], name_ends, heads, qos, version5, publishers)
 
     @classmethod
     def of(cls, messages: MixedMessages) -> "MixedSpan":
-        """The messages of a record of the log."""
+        """A span of the messages of a log record."""
         return cls(*messages)
 
     @property
     def messages(self) -> MixedMessages:
-        """The same for the log."""
+        """The messages in the form of the log."""
         return MixedMessages(
             self.data, self.sizes, self.name_ends, self.heads, self.qos, self.version5, self.publishers
         )
@@ -89,7 +90,7 @@ class MixedSpan(Span):
         return self._starts
 
     def _is_even(self) -> bool:
-        """Whether all packets have one length, and topics of one length: devices of one kind often send such."""
+        """Whether all packets have one length, and all topics. Devices of one kind often send such."""
         sizes, name_ends = self.sizes, self.name_ends
         return sizes.count(sizes[0]) == len(sizes) and name_ends.count(name_ends[0]) == len(sizes)
 
@@ -116,7 +117,7 @@ class MixedSpan(Span):
         )
 
     def single(self, at: int) -> Span:
-        """One of the messages as a uniform span, which can be all that a message can be."""
+        """One of the messages as a uniform span."""
         starts = self.starts()
         return single_span(
             self.data[starts[at] : starts[at + 1]], self.name_ends[at], self.heads[at], self.qos, self.version5
@@ -137,6 +138,7 @@ class MixedSpan(Span):
         topic: bytes | None = None,
     ) -> bytes:
         """PUBLISH packets for messages `lo` to `hi`, as one kind of receiver wants them; see `Span.packets`."""
+        # The receiver needs other bytes than those that came, so every packet is encoded anew.
         if extra or retain or topic is not None or version5 is not self.version5 or qos != self.qos:
             return b"".join(
                 [
@@ -161,6 +163,7 @@ class MixedSpan(Span):
         if not qos:
             return data
         run = bytearray(data)
+        # All identifiers are at the same place in each packet: they are written column-wise, without a loop.
         if self._is_even():
             write_ids(run, self.name_ends[0], self.sizes[0], first_id, hi - lo)
         else:

@@ -1,8 +1,8 @@
 """Names and topic filters that may be written to the log.
 
-Whatever is in the log is read by every server that starts with it. So it is checked before it gets there, wherever it
-comes from: the configuration, the pages, a management message, a client's link. Each function tells what is wrong as
-`expected ..., found ...`, or nothing.
+Whatever is in the log is read by every server that starts with it. So it is checked before it is written, wherever it
+comes from: the configuration, the pages, a management message, a client's link. Each function returns what is wrong, as
+`expected ..., found ...`, or an empty text.
 """
 
 import re
@@ -39,7 +39,7 @@ def plain_name_mistake(name: Any) -> str:
 
 
 def filter_mistake(topic_filter: Any, most_levels: int = MOST_LEVELS) -> str:
-    """What is wrong with a topic filter that messages are collected by."""
+    """What is wrong with the topic filter of a stream or binding."""
     if not isinstance(topic_filter, str):
         return f"expected a topic filter, found {shown_value(topic_filter)}"
     try:

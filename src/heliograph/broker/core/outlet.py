@@ -6,11 +6,12 @@ _ALIAS_COST = 150
 
 
 class Outlet:
-    """Where bytes for one client go.
+    """The queue of bytes to one client.
 
-    The broker appends to `chunks` and, when it was empty, puts the outlet on the turn's `dirty` list; the server
-    joins and writes the chunks once per turn of its loop. The server clears `open` while the client does not read
-    fast enough; then everything for it waits in the subscriptions' buffers.
+    The broker appends to `chunks`. When the list was empty, it also puts the outlet on the turn's `dirty` list: that is
+    how the server finds what to write without looking at all connections. The server joins and writes the chunks once
+    per turn. It clears `open` while the client does not read fast enough; messages then wait in the buffers of
+    subscriptions.
     """
 
     __slots__ = (
@@ -32,34 +33,34 @@ class Outlet:
     def __init__(self) -> None:
         self.chunks: list[bytes | memoryview] = []
         self.connected = False
-        """The client has been admitted and has not gone yet."""
+        """The client was admitted and has not disconnected."""
         self.open = False
         """Connected, and able to take more right now."""
         self.finished = False
-        """Nothing more will come: when the chunks are written, the connection is to be closed."""
+        """Nothing more is sent: the server closes the connection when the chunks are written."""
         self.left = False
-        """The client itself has ended the conversation, so that there is nothing that it still has to be told."""
+        """The client ended the connection itself, so it needs no DISCONNECT."""
         self.unsafe = 0
-        """Chunks that wait until what they tell of is safe, and are put into `chunks` then."""
+        """Number of chunks that are held back until the log is safe; see `storage/held_back.py`."""
         self.answered = 0.0
-        """When something last left that had been unsafe; 0: never."""
+        """When a chunk that had been held back was last released; 0: never."""
         self.version5 = False
         self.max_packet = 0
-        """Largest packet the client takes; 0: any."""
+        """The client's maximum packet size; 0: no limit."""
         self.alias_maximum = 0
-        """Topic aliases that the server may use towards the client."""
+        """The most topic aliases that the server may use towards the client."""
         self.aliases: dict[bytes, int] | None = None
         self.account: Account | None = None
-        """Who pays for what is kept of the connection: its client, once it is known who that is."""
+        """The memory account of the client, once it is known who that is."""
         self._aliases_hold: Hold | None = None
 
     @property
     def one_by_one(self) -> bool:
-        """Whether each message has to be looked at: the client limits the size of packets, or has topic aliases."""
+        """Whether each message must be handled by itself: the client has a maximum packet size, or topic aliases."""
         return self.max_packet > 0 or self.alias_maximum > 0
 
     def keep_alias(self, topic: bytes, before: bytes | None = None) -> bool:
-        """An alias, of either direction, stands for this topic as long as there is a connection, and `before` no more.
+        """Charge memory for a topic alias (of either direction), which replaces the alias for `before`, if given.
 
         False if there is no room.
         """
@@ -74,11 +75,11 @@ class Outlet:
         return True
 
     def stop_reading(self) -> None:
-        """Take nothing more from this client for now: what it sends cannot be stored as fast as it comes."""
+        """Stop reading from this client for now, because the server cannot keep up."""
 
     def go_on_reading(self) -> None:
-        """Take from this client again."""
+        """Read from this client again."""
 
 
 NOWHERE = Outlet()
-"""The outlet of a session whose client is away."""
+"""The outlet of every session whose client is disconnected."""

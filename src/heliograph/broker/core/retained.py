@@ -1,4 +1,16 @@
-"""Retained messages: the last one of each topic, for subscribers that come later."""
+"""Retained messages: the last one of each topic, for future subscribers.
+
+Theory of operation
+
+1. A tree of topic levels, so that a filter with wildcards is matched without looking at all topics. A branch without a
+   message and without branches below it is cut off.
+2. There may be a million matches for one SUBSCRIBE. So `Walk` finds them step by step, in slices, while messages come
+   and go. The branches of a level are a linked list in order of age, newest last: a walk can stop anywhere and go on
+   later. A branch that was cut off still points to its next one, so a walk that stands on it finds its way.
+3. Messages and branches are numbered as they come. A walk leaves out messages that are newer than itself: their
+   subscriber got them as ordinary messages. The number of a branch tells whether a walk has passed it (`take`).
+4. When a new message of a topic is published before a walk has come to its retained one, `take` hands that out first.
+"""
 
 from collections.abc import Iterator
 
@@ -7,12 +19,12 @@ from heliograph.broker.core.memory import Account, Budget
 from heliograph.broker.core.span import Span, message
 
 _COST = 500
-"""Bytes of memory that a retained message takes beside its own."""
+"""Bytes of memory for the objects of a retained message."""
 _LEVEL_COST = 200
 
 
 def cost_of(span: Span) -> int:
-    """Bytes of memory that a message takes. Its topic is there twice: in the message, and by level in the tree."""
+    """Bytes of memory that a message takes. Its topic is in memory twice: in the message and in the tree."""
     levels = span.topic.count(b"/")
     return _COST + _LEVEL_COST * levels + 2 * len(span.topic) + len(span.properties) + len(span.data)
 
@@ -20,8 +32,7 @@ def cost_of(span: Span) -> int:
 class _Branch:
     """One level of the tree of topic names.
 
-    Branches of one level are a linked list, the newest last: whoever goes along it can stop anywhere and go on later,
-    whatever has come or gone meanwhile. One that is taken out still knows its next one.
+    Branches of one level are a linked list, the newest last. One that was cut off still knows its next one.
     """
 
     __slots__ = ("born", "branches", "first", "kept", "last", "name", "next", "previous", "since")
@@ -29,7 +40,7 @@ class _Branch:
     def __init__(self, name: str = "", born: int = 0) -> None:
         self.name = name
         self.born = born
-        """Branches are numbered as they come."""
+        """Serial number of the branch."""
         self.branches: dict[str, _Branch] = {}
         self.first: _Branch | None = None
         self.last: _Branch | None = None
@@ -37,10 +48,10 @@ class _Branch:
         self.previous: _Branch | None = None
         self.kept: Span | None = None
         self.since = 0
-        """The number of the message that is kept: they are numbered as they come, over all topics."""
+        """Serial number of the retained message, over all topics."""
 
     def grow(self, name: str, born: int) -> "_Branch":
-        """A new branch below this one."""
+        """Add a branch below this one."""
         branch = self.branches[name] = _Branch(name, born)
         if self.last is None:
             self.first = branch
@@ -51,7 +62,7 @@ class _Branch:
         return branch
 
     def cut(self, branch: "_Branch") -> None:
-        """Take a branch away that is below this one."""
+        """Remove a branch below this one. Its `next` stays, for walks that stand on it."""
         del self.branches[branch.name]
         before, after = branch.previous, branch.next
         if before is None:
@@ -81,7 +92,7 @@ class Retained:
     def keep(self, span: Span, index: int, limits: Limits | None) -> bool:
         """Retain message `index` of a span, or clear its topic if the payload is empty; False if there is no room.
 
-        What was retained before the server was started is kept without limits.
+        `limits` is None for messages from the log, which are kept whatever the limits are now.
         """
         payload = span.payloads(index, index + 1)[0]
         name = span.topic.decode()
@@ -121,7 +132,7 @@ class Retained:
         self._account.add(size)
 
     def all(self) -> Iterator[Span]:
-        """All of them; those that come or go meanwhile may be left out."""
+        """All messages. Those that are added or removed meanwhile may be left out."""
         return filter(None, Walk(self._root, "#", self._number, dollar=True))
 
     def clear(self, name: str) -> None:
@@ -145,7 +156,7 @@ class Retained:
             parent.cut(child)
 
     def matching(self, topic_filter: str, now: float) -> list[Span]:
-        """The messages of all topics that a filter matches; those that have expired are forgotten instead."""
+        """The messages of all topics that match a filter. Expired ones are removed instead."""
         found: list[Span] = []
         for span in filter(None, self.walk(topic_filter)):
             if span.expires and span.expires <= now:
@@ -155,7 +166,7 @@ class Retained:
         return found
 
     def walk(self, topic_filter: str) -> "Walk":
-        """Go through the messages that there are now for a filter, in steps."""
+        """An iterator over the present messages that match a filter, in steps."""
         return Walk(self._root, topic_filter, self._number)
 
     def _find(self, name: str) -> _Branch | None:
@@ -178,18 +189,18 @@ class Retained:
 class Walk:
     """An iterator over the messages whose topics match a filter: each step finds one, or None.
 
-    Messages may come and go between two steps. Those that come are left out: they are newer than the walk.
+    Messages may be added and removed between two steps. Those that are added are left out.
     """
 
     def __init__(self, root: _Branch, topic_filter: str, newest: int, *, dollar: bool = False) -> None:
-        """`dollar`: wildcards match a first level with $, too."""
+        """`dollar`: wildcards also match a first level that begins with $."""
         self._root = root
         self._levels = topic_filter.split("/")
         self._is_open = self._levels[-1] == "#"
         self._newest = newest
         self._dollar = dollar
         self._path: list[_Branch] = []
-        """Where the walk is: the branches from the first level down to one that has been visited."""
+        """The position of the walk: the branches from the first level down to the last one that was visited."""
         self._left_out: set[_Branch] = set()
 
     def __iter__(self) -> Iterator[Span | None]:
@@ -209,7 +220,7 @@ class Walk:
                 return
 
     def take(self, name: str) -> Span | None:
-        """The message of a topic that the filter matches, if the walk is yet to come there; it is left out then."""
+        """The message of a matching topic if the walk has not come to it yet. The walk leaves it out then."""
         branch = self._root
         visited = True
         for depth, level in enumerate(name.split("/")):
@@ -218,6 +229,7 @@ class Walk:
                 return None
             if visited:
                 here = self._path[depth] if depth < len(self._path) else None
+                # Younger branches come later in the list, so an older one has been passed.
                 if here is not None and below.born < here.born:
                     return None
                 visited = below is here
@@ -248,12 +260,12 @@ class Walk:
         return branch.next if self._level() in {"+", "#"} else None
 
     def _level(self) -> str | None:
-        """What the filter says of the level below the path; None if there is nothing to be found there."""
+        """The part of the filter for the level below the path; None if nothing below can match."""
         depth = len(self._path)
         if depth < len(self._levels):
             return self._levels[depth]
         return "#" if self._is_open else None
 
     def _is_hidden(self, branch: _Branch) -> bool:
-        """No wildcard matches a first level with $."""
+        """Whether this first level begins with $, which wildcards do not match."""
         return branch.name.startswith("$") and not self._dollar and self._levels[0] in {"+", "#"}

@@ -1,4 +1,4 @@
-"""What all parts of one broker share: limits, clocks, names, what is counted, and work that is left for later."""
+"""Services that all parts of one broker share: limits, clocks, identifiers, statistics, timers and slices."""
 
 from collections.abc import Callable
 
@@ -12,7 +12,7 @@ from heliograph.broker.core.timers import Timers
 
 
 class Services:
-    """Made by the broker, and handed to its parts, which need nothing else of the broker."""
+    """Made by the broker and handed to its parts, so that they need not know the broker."""
 
     __slots__ = (
         "defects",
@@ -36,17 +36,17 @@ class Services:
         journal: Journal,
     ) -> None:
         self.limits = limits
-        """Those of this moment: look here each time, for they change when the configuration is read again."""
+        """The present limits. Do not keep a copy: they change when the configuration is read again."""
         self.now = now
-        """Seconds since some moment: for what is due, and what has taken long."""
+        """A monotonic clock in seconds, for timers and durations."""
         self.wall = wall
-        """Seconds since 1970: for what outlives the process."""
+        """Seconds since 1970, for times that outlive the process."""
         self.new_identifier = new_identifier
-        """Makes names that nobody has: of clients that bring none, and of queues and topics made for one client."""
+        """Makes unique names, for clients without an identifier and for dynamic queues and topics."""
         self.journal = journal
         self.stats = Statistics()
         self.defects = Defects(self.stats, journal)
         self.memory = Budget(limits.memory)
-        """What clients may make the server keep in memory, and who has how much of it."""
+        """The memory budget for everything that clients make the server keep."""
         self.timers = Timers(self.defects)
         self.slices = Slices(now, self.defects)

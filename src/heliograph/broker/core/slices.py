@@ -1,9 +1,16 @@
-"""Work in slices: what one client asks for may be large, and nobody else is to wait until it is done.
+"""Cooperative scheduling: long work is done in slices, so that one client's request does not delay the others.
 
-A piece of work is a generator whose every `yield` ends a short step. Its first slice is done at once: nearly everything
-that clients ask for is small, and done then. The rest is done slice by slice, between the turns of the server. Work
-belongs to an owner, who has one piece of it at a time and decides what of his own has to wait for it; a connection, for
-example, is not read from meanwhile.
+Theory of operation
+
+1. A piece of work is a generator (`Steps`); every `yield` ends a short step. `begin` does the first slice at once,
+   since nearly all requests are small. The rest is done slice by slice between the turns of the server, by `run`.
+2. Work belongs to an owner, any object. An owner has one piece of work at a time; `begin` or `later` replaces an older
+   one in the table, so callers check `is_working` or `drop` first. A connection that has work is not read from.
+3. `run` goes round robin: each piece has its turn until the time of one slice, for all together, is used up.
+4. A step that yields WAIT takes its work out of the row until `wake`. `drop` closes the generator, but not while it is
+   running: then the next step does it.
+5. If a step raises, only that work ends; the client that was served when the work began is blamed.
+6. `Portions` cuts the bytes that clients send in the same way, before they are parsed.
 """
 
 from collections import deque
@@ -18,23 +25,23 @@ SLICE = 0.003
 """Seconds for one slice, and for all slices between two turns."""
 
 WAIT = True
-"""What a step yields if it cannot go on before `wake` is called."""
+"""Yielded by a step that cannot go on before `wake` is called."""
 
 ENOUGH = False
-"""What a step yields that has made much to write: the slice ends here, whatever time it took."""
+"""Yielded by a step that produced much output: the slice ends here, whatever time it took."""
 
 Steps = Generator[bool | None, None, None]
 
 
 class _Work:
-    """One piece of work that is not done yet."""
+    """One piece of work that is not finished."""
 
     __slots__ = ("done", "dropped", "outlet", "owner", "running", "steps", "waiting")
 
     def __init__(self, owner: object, outlet: Outlet | None, steps: Steps, done: Callable[[], None]) -> None:
         self.owner = owner
         self.outlet = outlet
-        """The client on whose account it is done."""
+        """The client that is blamed for errors."""
         self.steps = steps
         self.done = done
         self.running = False
@@ -43,7 +50,7 @@ class _Work:
 
 
 class Slices:
-    """All work of a broker that is under way. `more` is called when there is some that `run` has to be called for."""
+    """All unfinished work of a broker. `more` is called when there is new work for `run`."""
 
     def __init__(self, now: Callable[[], float], defects: Defects) -> None:
         self._now = now
@@ -53,7 +60,7 @@ class Slices:
         self.more: Callable[[], None] = lambda: None
 
     def begin(self, owner: object, steps: Steps, done: Callable[[], None]) -> bool:
-        """Do the first slice; whether that was all. Otherwise `done` is called at the end of the last one."""
+        """Do the first slice. Returns whether that was all; otherwise `done` is called after the last slice."""
         work = self._work[owner] = _Work(owner, self._defects.serving, steps, done)
         try:
             is_done = self._slice(work, self._now() + SLICE)
@@ -67,13 +74,13 @@ class Slices:
         return is_done
 
     def do_all(self, work: Iterable[Steps | None]) -> None:
-        """Do this work piece by piece; it has no owner, and nobody waits for it."""
+        """Do this work in slices. It has no owner, and nothing is called at its end."""
         there = [steps for steps in work if steps is not None]
         if there:
             self.begin(object(), one_by_one(there), lambda: None)
 
     def later(self, owner: object, done: Callable[[], None]) -> None:
-        """Call `done` when it is this owner's turn again: he has had as much as he may have at once."""
+        """Call `done` in a later turn, for an owner that has used up its share of this one."""
         work = self._work[owner] = _Work(owner, self._defects.serving, _nothing(), done)
         self._line_up(work)
 
@@ -87,7 +94,7 @@ class Slices:
         return owner in self._work
 
     def run(self) -> Outlet | None:
-        """Do what can be done in the time of one slice, by turns; for which client the last was."""
+        """Do work for the time of one slice. Returns the client of the last piece of work."""
         until = self._now() + SLICE
         outlet = None
         for _ in range(len(self._row)):
@@ -111,22 +118,23 @@ class Slices:
         return outlet
 
     def wake(self, owner: object) -> None:
-        """What work of this owner waits for may have come."""
+        """Go on with the work of this owner, which had yielded WAIT."""
         work = self._work.get(owner)
         if work is not None and work.waiting:
             work.waiting = False
             self._line_up(work)
 
     def drop(self, owner: object) -> None:
-        """Nobody wants this work to be done any more."""
+        """Abandon the work of this owner."""
         work = self._work.pop(owner, None)
         if work is not None:
+            # A running generator cannot be closed: it is dropping itself, and `_slice` closes it after the step.
             work.dropped = True
             if not work.running:
                 work.steps.close()
 
     def _slice(self, work: _Work, until: float) -> bool:
-        """Do steps until the time has come; whether there are no more of them."""
+        """Do steps until the time is up. Returns whether the work is finished."""
         work.running = True
         try:
             for waits in work.steps:
@@ -157,7 +165,7 @@ def _nothing() -> Steps:
 
 
 def one_by_one(work: Iterable[Steps]) -> Steps:
-    """Several pieces of work as one."""
+    """Several pieces of work as one, one after the other."""
     for steps in work:
         yield from steps
 
@@ -166,21 +174,21 @@ _LARGEST = 1 << 20
 
 
 class Client(Protocol):
-    """Whose bytes they are."""
+    """The connection whose bytes are handled."""
 
     @property
     def outlet(self) -> Outlet:
-        """Where it can be told to stop sending."""
+        """Its outlet, by which reading is stopped."""
 
     def take_portion(self, data: bytes) -> bool:
-        """Take these bytes; whether more of them are wanted."""
+        """Handle these bytes. Returns whether to go on with more."""
 
     def have_taken(self) -> None:
-        """There is no more, or no more time in this turn."""
+        """Called at the end: there are no more bytes, or no more time in this turn."""
 
 
 class Scheduler(Protocol):
-    """Who has the clock, and work that is left for later: the broker."""
+    """The clock and the slices of the broker."""
 
     @property
     def now(self) -> Callable[[], float]:
@@ -192,9 +200,10 @@ class Scheduler(Protocol):
 
 
 class Portions:
-    """Takes as much as there is time for. The rest waits until others have had their turn.
+    """Handles received bytes in portions, as many as a slice has time for. The rest waits for another turn.
 
-    A portion grows while it takes little time: the larger it is, the longer are the runs of messages in it.
+    The size of a portion adapts to the time that it takes. Large portions are efficient: they contain longer runs of
+    messages that are published together.
     """
 
     __slots__ = ("_scheduler", "_size", "_smallest", "waiting")
@@ -202,14 +211,14 @@ class Portions:
     def __init__(self, scheduler: Scheduler, smallest: int) -> None:
         self._scheduler = scheduler
         self._smallest = self._size = smallest
-        """Bytes that certainly do not take long."""
+        """Bytes that never take long."""
         self.waiting: list[bytes] | None = None
-        """What has come and has to wait until it is the client's turn again."""
+        """Bytes that were received and must wait; None if nothing waits and new bytes are handled at once."""
 
     def take(self, data: bytes, client: Client) -> None:
-        """Bytes have come."""
+        """Handle received bytes, or let them wait behind others."""
         if self._kept(data):
-            client.outlet.stop_reading()  # whoever let it be read from did not know
+            client.outlet.stop_reading()  # something else had resumed reading
             return
         now = self._scheduler.now
         began = ended = now()
@@ -221,7 +230,7 @@ class Portions:
             self._adapt(ended - start, whole=end <= len(data))
             if not goes_on:
                 break
-            if self._kept(data[at:]):  # that was `pause`
+            if self._kept(data[at:]):  # handling the portion has called `pause`
                 break
             if ended - began > SLICE and at < len(data):
                 self.waiting = [data[at:]]
@@ -237,24 +246,24 @@ class Portions:
             self._size = min(2 * self._size, _LARGEST)
 
     def _kept(self, data: bytes) -> bool:
-        """Let these wait too, if something waits; whether it does."""
+        """Append bytes to those that wait; False if nothing waits."""
         if self.waiting is None:
             return False
         self.waiting.append(data)
         return True
 
     def pause(self, client: Client) -> None:
-        """Take nothing more until `resume`: what the client asked for is being done."""
+        """Handle no more bytes until `resume`, because a request of the client is still in progress."""
         self.waiting = self.waiting or []
         client.outlet.stop_reading()
 
     def resume(self, client: Client) -> None:
-        """Take what has come meanwhile, and go on."""
+        """Handle what was received meanwhile, and read again."""
         waiting, self.waiting = self.waiting or [], None
         client.outlet.go_on_reading()
         self.take(b"".join(waiting), client)
 
     def drop(self) -> None:
-        """The client has gone."""
+        """The client has disconnected: drop what waits."""
         self.waiting = None
         self._scheduler.slices.drop(self)

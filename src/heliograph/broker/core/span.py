@@ -1,4 +1,9 @@
-"""A span: a run of messages to one topic that travel, wait and are acknowledged together."""
+"""A span: several messages to one topic that are routed, stored, sent and acknowledged together.
+
+This is what makes the broker fast in Python: the cost of routing, windows and log records is paid once per span, not
+per message. A client that publishes quickly sends many packets in one read; those with the same topic, properties and
+length become one span.
+"""
 
 import struct
 from copy import copy
@@ -10,7 +15,7 @@ from heliograph.mqtt import ID_BYTES, Properties, Reason, decode_varint, encode_
 
 _EXPIRY_ID = 0x02
 _COST = 500
-"""Bytes of memory that a span takes beside its own, with its place in a buffer or window."""
+"""Bytes of memory for the objects of a span and its place in a buffer or window."""
 LONGEST_LIFE = 2**32 - 1
 """Seconds: the largest expiry interval that MQTT can tell a receiver of."""
 
@@ -18,8 +23,8 @@ LONGEST_LIFE = 2**32 - 1
 class Span:
     """`count` messages with one topic, one set of properties and one payload length.
 
-    They are kept as the bytes of the PUBLISH packets that brought them, `stride` bytes each, because for most
-    receivers those bytes (but for the packet identifiers) are what has to be sent.
+    They are kept as the PUBLISH packets in which they came, `stride` bytes each, because most receivers get exactly
+    those bytes, apart from the packet identifiers.
     """
 
     __slots__ = (
@@ -65,7 +70,7 @@ class Span:
         """Bytes before the payload in each packet of `data`."""
         self.qos = qos
         self.id_at = id_at
-        """Where the packet identifier stands in each packet; 0 for QoS 0."""
+        """Where the packet identifier is in each packet; 0 for QoS 0."""
         self.version5 = version5
         """The packets of `data` are in MQTT 5 form."""
         self.retain = retain
@@ -74,23 +79,23 @@ class Span:
         self.properties = properties
         """MQTT 5 properties to pass on, encoded without their length; expiry and topic alias are not among them."""
         self.expires = expires
-        """The broker's clock when the messages are no longer worth delivering; 0: never."""
+        """When the messages expire, by the broker's clock; 0: never."""
         self.held = 0
-        """In how many buffers it waits."""
+        """The number of buffers that it waits in."""
         self.hold: Hold | None = None
-        """What it is charged for, once it is kept: to whoever was the first to keep it."""
+        """Its memory charge, once it is kept: to the account of the first that kept it. It is paid only once."""
         self.is_retained = is_retained
         """Retained messages sent because of a new subscription: these go out with the retain flag set."""
         self.retold = False
-        """It has been retained when it was given to others: this is only for those who are told that it was."""
+        """Another span with the same messages has been retained already; this one must not be retained again."""
 
     @property
     def cost(self) -> int:
-        """Bytes of memory that it takes while it is kept."""
+        """Bytes of memory that the span takes while it is kept."""
         return _COST + len(self.data) + len(self.topic) + len(self.properties)
 
     def charge(self, account: Account) -> None:
-        """It is kept, for this owner."""
+        """Charge the span to this account, unless it is charged already."""
         if self.hold is None:
             self.hold = Hold(account, _COST + len(self.data) + len(self.topic) + len(self.properties))
 
@@ -122,7 +127,7 @@ class Span:
         )
 
     def for_others(self) -> "Span":
-        """The same for those who get it later than the first, when it has been retained."""
+        """A copy for further parts of a wide route, which must not retain the messages again."""
         if not self.retain or self.retold:
             return self
         other = copy(self)
@@ -143,10 +148,13 @@ class Span:
         extra: bytes = b"",
         topic: bytes | None = None,
     ) -> bytes:
-        """PUBLISH packets for messages `lo` to `hi`, as one kind of receiver wants them.
+        """PUBLISH packets for messages `lo` to `hi`, for one kind of receiver.
 
         `extra` is encoded properties of the receiver's own (subscription identifier, topic alias); `topic` replaces
-        the name where an alias stands for it. Packet identifiers count up from `first_id`.
+        the topic name where an alias stands for it. Packet identifiers count up from `first_id`.
+
+        Three ways, fastest first: the bytes as they came; the bytes with new identifiers; new headers before the
+        payloads.
         """
         count = hi - lo
         plain = self.verbatim and topic is None and not (extra or retain or self.expires)
@@ -155,7 +163,7 @@ class Span:
             if not qos:
                 return data
             stride, id_at = self.stride, self.id_at
-            if count == 1 and not dup:  # no columns to write: gluing three pieces is quicker
+            if count == 1 and not dup:  # for one packet, joining three pieces is faster than a column-wise write
                 return data[:id_at] + ID_BYTES[2 * first_id : 2 * first_id + 2] + data[id_at + 2 :]
             run = bytearray(data)
             if dup:
@@ -186,7 +194,7 @@ class Span:
 
 
 def carried_properties(properties: Properties) -> bytes:
-    """The properties of a message that its receivers get unchanged, encoded without their length."""
+    """The properties of a message that are passed on unchanged, encoded without their length."""
     kept = properties.copy()
     for name in ("message_expiry_interval", "topic_alias", "will_delay_interval"):
         kept.pop(name, None)  # type: ignore[misc]
@@ -206,8 +214,8 @@ def message(
     expires: float = 0.0,
     is_retained: bool = False,
 ) -> Span:
-    """A span of one message that did not come as a packet: a will, a retained message, a statistic."""
-    # Only the payload is kept: a header would have to be made anew for each kind of receiver anyway.
+    """A span of one message that did not come as a packet: a will, a retained message, a statistic of the server."""
+    # Only the payload is kept: the header differs for each kind of receiver anyway.
     return Span(
         topic,
         payload or b"",
@@ -225,13 +233,13 @@ def message(
 
 
 class Published(NamedTuple):
-    """The answer of everything that publishes."""
+    """The outcome of publishing a span."""
 
     reason: Reason
-    """What to tell a publisher that wants to know ..."""
+    """The reason code for the publisher ..."""
     taken: int
-    """... which is true of so many messages, from the front. Those behind them found no room."""
+    """... which holds for so many messages, from the front. There was no room for the rest."""
     stored: int = 0
-    """How many messages, from the front, are in the log for MQTT, with the identifiers that they came with."""
+    """How many messages, from the front, are in the log for MQTT together with their packet identifiers."""
     put: bool = False
-    """Whether a queue keeps some of them in the log."""
+    """Whether a queue stores some of them in the log."""

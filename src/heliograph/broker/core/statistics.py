@@ -1,8 +1,8 @@
-"""What the broker counts. Plain integers: a counter on the hot path costs one addition per span."""
+"""The counters of the broker. Plain integers: a counter on the hot path costs one addition per span."""
 
 
 class Statistics:
-    """Counters since the start of the process; each only ever grows, but for `connected`."""
+    """Counters since the start of the process. They only grow, except `connected`."""
 
     __slots__ = (
         "bytes_received",
@@ -34,13 +34,13 @@ class Statistics:
         """Clients connected now."""
         self.connected_high_water = 0
         self.connections = 0
-        """Clients that have been admitted."""
+        """Clients that were admitted."""
         self.refused = 0
-        """Connections that were turned away: credentials, limits, a version not spoken."""
+        """Connections that were refused: credentials, limits, unknown protocol version."""
         self.protocol_errors = 0
         """Connections ended because of what the client sent."""
         self.internal_errors = 0
-        """Defects that showed themselves: something was raised that nobody expected."""
+        """Unexpected exceptions."""
         self.expired = 0
         """Messages that waited longer than their expiry interval."""
         self.too_large = 0
@@ -54,12 +54,12 @@ class Statistics:
         self.sessions_expired = 0
 
     def admitted(self) -> None:
-        """One more client is connected, whatever it speaks."""
+        """Count a client that has connected, with any protocol."""
         self.connections += 1
         self.connected += 1
         self.connected_high_water = max(self.connected_high_water, self.connected)
 
     @property
     def dropped(self) -> int:
-        """Messages that one of their receivers did not get, expired ones aside."""
+        """Messages that one of their receivers did not get, without expired ones."""
         return self.rejected + self.discarded + self.too_large

@@ -1,4 +1,4 @@
-"""Clocks that are handed in, and things to do later."""
+"""The broker's clocks, and timers."""
 
 import heapq
 from collections.abc import Callable
@@ -14,7 +14,7 @@ _CANCELLED_WORTH_SWEEPING = 1000
 
 
 class Clock:
-    """The broker's clock starts anywhere; the log needs a time that outlives the process."""
+    """Converts between the broker's monotonic clock and wall time, which the log needs: it outlives the process."""
 
     def __init__(self, now: Callable[[], float], wall: Callable[[], float]) -> None:
         self.now = now
@@ -25,12 +25,12 @@ class Clock:
         return round((when - self.now() + self.wall()) * 1000)
 
     def from_wall(self, milliseconds: int) -> float:
-        """The other way round."""
+        """Milliseconds since 1970 as a time of the broker's clock."""
         return milliseconds / 1000 - self.wall() + self.now()
 
 
 class Timers:
-    """A heap of callbacks by time."""
+    """A heap of callbacks by time. Cancelled ones stay in it until they are due or many: removing one would be slow."""
 
     __slots__ = ("_cancelled", "_defects", "_heap", "_serial")
 
@@ -44,32 +44,32 @@ class Timers:
         return len(self._heap)
 
     def at(self, when: float, action: Action, outlet: Outlet | None = None) -> Timer:
-        """Call `action(now)` at the first `run` that is not before `when`; a client is blamed if that fails."""
+        """Call `action(now)` in the first `run` at or after `when`. If it raises, the client of `outlet` is blamed."""
         self._serial += 1
         timer: Timer = [when, self._serial, action, outlet]
         heapq.heappush(self._heap, timer)
         return timer
 
     def rings_by(self, when: float, timer: Timer) -> bool:
-        """Whether this timer is still to ring, and not after that time."""
+        """Whether this timer is still due, at `when` at the latest."""
         return timer[2] is not None and timer[0] <= when  # type: ignore[operator]
 
     def cancel(self, timer: Timer | None) -> None:
-        """Do not do it after all; a timer that is done or cancelled already is left alone."""
+        """Cancel a timer. One that is done or cancelled already is left alone."""
         if timer is None or timer[2] is None:
             return
         timer[2] = None
         self._cancelled += 1
-        # Clients that come and go must not fill the heap with time-outs that lie hours ahead.
+        # Clients that connect and disconnect often must not fill the heap with timers that are due in hours.
         if self._cancelled > _CANCELLED_WORTH_SWEEPING and self._cancelled > len(self._heap) // 2:
             self._heap = [timer for timer in self._heap if timer[2] is not None]
             heapq.heapify(self._heap)
             self._cancelled = 0
 
     def run(self, now: float, has_time: Callable[[], bool] = lambda: True) -> bool:
-        """Do everything that is due, or as much as there is time for; whether there is more.
+        """Call everything that is due, or as much as there is time for. Returns whether there is more.
 
-        What fails keeps nothing else from being done.
+        An action that raises does not keep others from being called.
         """
         while self._heap and self._heap[0][0] <= now:  # type: ignore[operator]
             timer = heapq.heappop(self._heap)

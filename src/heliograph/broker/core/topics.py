@@ -1,4 +1,4 @@
-"""The subscription tree: which subscriptions match a topic."""
+"""The subscription tree: finds the filters that match a topic."""
 
 import re
 import sys
@@ -11,10 +11,10 @@ _BRIDGE_STATE = re.compile(rb"\$SYS/broker/connection/[^/]+/state")
 
 
 def is_reserved(topic: bytes) -> bool:
-    """Whether clients may not publish there: `$SYS` is the server's own, and `$share` is for topic filters.
+    """Whether clients must not publish there: `$SYS` is the server's own, and `$share` is for topic filters.
 
-    Only bridges of mosquitto say in `$SYS` whether they are connected. They cannot be told from other clients, for not
-    all of them say what they are; mosquitto asks no more either.
+    The exception are bridges of mosquitto, which publish their state in `$SYS`. They cannot be told from other clients,
+    as not all of them identify themselves as bridges; mosquitto does not check that either.
     """
     return topic.startswith((b"$SYS/", b"$share/")) and _BRIDGE_STATE.fullmatch(topic) is None
 
@@ -28,23 +28,22 @@ class _Node(Generic[T]):
 
 
 class _Leaf(Generic[T]):
-    """A branch with one value: that of a device's own topic, mostly. A node for each level would take ten times as much
-    memory."""
+    """A branch with one value, typically the filter of one device. A node per level would take ten times the memory."""
 
     __slots__ = ("rest", "value")
 
     def __init__(self, rest: str | None, value: T) -> None:
-        # Devices have names of their own, and what is below them is called the same.
+        # Interned: topics of devices often differ in one level only, and have the same rest.
         self.rest = rest and sys.intern(rest)
-        """What the filter has behind this level; None if nothing."""
+        """The rest of the filter after this level; None if it ends here."""
         self.value = value
 
     def fits(self, levels: list[str], at: int) -> bool:
-        """Whether the filter matches a topic that goes on with these levels from `at` on."""
+        """Whether the filter matches a topic whose remaining levels begin at `at`."""
         rest, left = self.rest, len(levels) - at
         if rest is None:
             return not left
-        if left == 1 and rest == levels[at]:  # nearly always
+        if left == 1 and rest == levels[at]:  # the most frequent case
             return True
         for level in rest.split("/"):
             if level == "#":
@@ -55,7 +54,7 @@ class _Leaf(Generic[T]):
         return at == len(levels)
 
     def grown(self) -> _Node[T]:
-        """The same as a node."""
+        """The same as a node, to which other filters can be added."""
         node: _Node[T] = _Node()
         if self.rest is None:
             node.here[self.value] = None
@@ -66,19 +65,19 @@ class _Leaf(Generic[T]):
 
 
 def _cut(topic_filter: str) -> tuple[str, str | None]:
-    """The first level of a filter, and what is behind it."""
+    """The first level of a filter, and the rest."""
     level, slash, rest = topic_filter.partition("/")
     return level, rest if slash else None
 
 
 class TopicTree(Generic[T]):
-    """Values under topic filters, found by topic name. `+` and `#` are ordinary keys with a meaning at look-up."""
+    """Values by topic filter, found by topic name. `+` and `#` are ordinary keys; only `match` gives them a meaning."""
 
     def __init__(self) -> None:
         self._root: _Node[T] = _Node()
 
     def add(self, topic_filter: str, value: T) -> None:
-        """Put a value under a filter; once, however often it is added."""
+        """Add a value under a filter. Adding it again changes nothing."""
         node = self._root
         rest: str | None = topic_filter
         while rest is not None:
@@ -95,7 +94,7 @@ class TopicTree(Generic[T]):
         node.here[value] = None
 
     def remove(self, topic_filter: str, value: T) -> None:
-        """Take a value away from a filter, and the branches that are empty then."""
+        """Remove a value from a filter, and branches that are empty then."""
         node = self._root
         path: list[tuple[_Node[T], str]] = []
         rest: str | None = topic_filter
@@ -118,7 +117,7 @@ class TopicTree(Generic[T]):
                 return
 
     def match(self, topic: str) -> list[T]:
-        """All values whose filter matches this topic name, in a stable order."""
+        """All values whose filter matches this topic name, in a stable order: equal results share a route."""
         levels = topic.split("/")
         found: list[T] = []
         nodes = [self._root]
@@ -145,7 +144,7 @@ class TopicTree(Generic[T]):
 
 
 def _go_on(child: _Node[T] | _Leaf[T], levels: list[str], at: int, found: list[T], deeper: list[_Node[T]]) -> None:
-    """Look into a branch, now or with the next level."""
+    """Match a branch: a leaf at once, a node with the next level."""
     if isinstance(child, _Node):
         deeper.append(child)
     elif child.fits(levels, at):
@@ -153,7 +152,7 @@ def _go_on(child: _Node[T] | _Leaf[T], levels: list[str], at: int, found: list[T
 
 
 def _values(child: _Node[T] | _Leaf[T]) -> Iterable[T]:
-    """What is under a filter that ends with this level."""
+    """The values of the filter that ends at this level."""
     if isinstance(child, _Node):
         return child.here
     return (child.value,) if child.rest is None else ()

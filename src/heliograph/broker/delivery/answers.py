@@ -1,6 +1,8 @@
-"""Answers to clients of MQTT, above all PUBACK and PUBREC: held back until what they tell of is safe.
+"""Packets that answer MQTT clients, above all PUBACK and PUBREC.
 
-A client's maximum packet size binds every packet that is sent to it, not only messages.
+An acknowledgement promises that the server will not lose the message. So the acknowledgement of a message that is
+being stored is held back until the log is safe. A client's maximum packet size applies to every packet that is sent
+to it, not only to messages.
 """
 
 from collections.abc import Sequence
@@ -36,9 +38,9 @@ _MAY_BE_LEFT_OUT = frozenset({"reason_string", "user_property", "response_inform
 
 
 def fit(packet: Answer, version: int, most: int) -> bytes:
-    """The encoded packet, if need be without what only explains; empty if it has more than `most` bytes even then.
+    """The encoded packet, at most `most` bytes long (0: no limit).
 
-    With 0 for `most`, there is no limit.
+    Where it is too long, the properties that only explain are left out. Empty if it is too long even then.
     """
     whole = encode(packet, version)
     if not most or len(whole) <= most:
@@ -49,17 +51,20 @@ def fit(packet: Answer, version: int, most: int) -> bytes:
 
 
 class Answers:
-    """`broker.answers`."""
+    """Sends acknowledgements at once, or hands them to `HeldBack` until the log is safe (`broker.answers`)."""
 
     def __init__(self, turn: Turn, store: Store | None) -> None:
         self._turn = turn
         self._store = store
 
     def answer(self, outlet: Outlet, chunk: bytes, *, stored: bool) -> None:
-        """Queue an acknowledgement: of something that is being stored, for when it is safe; and none before another."""
+        """Queue an acknowledgement. With `stored`, it is held until this turn is safe.
+
+        Others leave at once, unless packets for this client are held already: the order of its packets never changes.
+        """
         if stored and self._store is not None:
             self._turn.held.answer(outlet, chunk)
-        elif outlet.unsafe:  # as it never is without a store
+        elif outlet.unsafe:  # packets are held for this client, so there is a store
             self._turn.held.hold_behind(outlet, chunk)
         else:
             self._turn.write(outlet, chunk)
@@ -73,10 +78,14 @@ class Answers:
             self.answer(outlet, chunk, stored=False)
 
     def acknowledge(self, publisher: Publisher, qos: int, ids: Ids, published: Published) -> None:
-        """Answer messages that came with these identifiers, with the reason if it is not plain success."""
+        """Acknowledge messages of one publisher that came with these identifiers.
+
+        Only MQTT 5 acknowledgements have a reason code. Of several messages, the first `published.taken` succeeded.
+        """
         reason, taken, in_log, put = published
         table = PUBACKS if qos == 1 else PUBRECS
         store = self._store
+        # A refusal because the disk is in trouble comes with the reason string, if the client asked for those.
         if reason and store is not None and publisher.explain and store.trouble and reason is store.refusal:
             kind = PubAck if qos == 1 else PubRec
             why = Properties(reason_string=store.trouble)
@@ -86,6 +95,8 @@ class Answers:
         else:
             chunk = acks_for(table, ids)
         session = publisher.session
+        # What was refused changed nothing on disk. QoS 2 needs the disk even where nobody stores the message: the
+        # identifier is remembered, so that a retransmission after a crash is not published twice.
         stored = (
             store is not None
             and reason < Reason.UNSPECIFIED_ERROR

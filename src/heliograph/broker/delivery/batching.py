@@ -1,4 +1,19 @@
-"""What clients publish in a turn, gathered into runs for the same receivers: see rules 3 to 7 of `storage/turn.py`."""
+"""Batches: what several clients publish in one turn to the same receivers, published in one go.
+
+Theory of operation
+
+1. Why: devices send one small message each. Rendering, storing and routing them one by one costs more than the
+   messages; as one `MixedSpan` they pay for it once. See also rules 3 to 7 of `storage/turn.py`.
+2. `gather` puts a message into the open batch of its route, QoS and protocol version. `publish` publishes all open
+   batches: at the end of the turn, when a batch is full, or when something must not overtake them.
+3. The messages of one publisher keep their order. When it publishes to another route, everything that is gathered is
+   published first. The exception are routes with partitioned streams: there only the order per topic counts, so one
+   publisher may be in several batches of the route. Its acknowledgements then wait until all batches are published,
+   and are sent in the order of arrival (MQTT-4.6.0).
+4. A batch knows the generation of the routes. If subscriptions changed since, its messages are grouped anew.
+5. If a batch fails, its messages are published one by one, so that only the client at fault is disconnected. If the
+   log has halted, that is not tried: nothing can be stored.
+"""
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -19,19 +34,19 @@ from heliograph.log import topic_start
 from heliograph.mqtt import ProtocolError, Reason
 
 LARGEST = 4096
-"""Bytes of the largest packet that gathers. What is done for each message is little beside copying larger ones."""
+"""Bytes of the largest packet that is put into a batch. For larger ones the copy costs more than the batch saves."""
 _PUBACK, _PUBREC = b"\x40\x02", b"\x50\x02"
-"""What an acknowledgement begins with; its packet identifier follows."""
+"""The fixed header of an acknowledgement; the packet identifier follows."""
 
 _NOT_STORED = Published(Reason.SUCCESS, 1)
 
 _Answer = tuple[int, int, int, Published]
-"""The place of a message among all of a turn, its QoS, its packet identifier, and what became of it."""
+"""Order of arrival of a message in the turn, QoS, packet identifier, and the outcome."""
 _ARRIVAL, _OUTCOME = itemgetter(0), itemgetter(1, 3)
 
 
 class Batches:
-    """`broker.batches`."""
+    """Gathers messages and publishes them in batches (`broker.batches`)."""
 
     def __init__(
         self,
@@ -42,7 +57,7 @@ class Batches:
         answers: Answers,
         publish: Callable[[Span, Session | None, Route], Published],
     ) -> None:
-        """`publish` is what publishes a span to all who want it."""
+        """`publish` publishes a span to all receivers of a route."""
         self._services = services
         self._turn = turn
         self._store = store
@@ -54,16 +69,19 @@ class Batches:
         self._is_out_of_order = False
         """A publisher has messages in several batches."""
         self._answers: dict[Publisher, list[_Answer]] | None = None
-        """What is to be told when all batches are published, because it has to be told in the order of arrival."""
+        """Acknowledgements that wait until all batches are published, to be sent in the order of arrival."""
 
     def gather(
         self, publisher: Publisher, route: Route, key: int, packet: bytes, name_end: int, head: int, qos: int
     ) -> None:
-        """A client has published a message. `key` is what the route has for it (`Route.batch_key`)."""
+        """Put a message that a client has published into the batch for `key` (from `Route.batch_key`).
+
+        `name_end` is where the topic ends in the packet, `head` the number of bytes before the payload.
+        """
         batch = route.batches.get(key)
         before = publisher.batch
         if before is not batch and before is not None and (before.route is not route or not route.partitions):
-            self.publish()  # what this client has published before goes first
+            self.publish()  # what this client has published before to another route must not be overtaken
             batch = None
         elif batch is not None and len(batch.packets) >= route.most_batched:
             self.publish()
@@ -72,6 +90,7 @@ class Batches:
             batch = Batch(route, self._routes.generation, qos, publisher.version5)
             route.batches[key] = batch
             self._open.append(batch)
+            # `publish` sets this field to None, so it is read again after a `publish`.
             before = publisher.batch
         if before is not batch and before is not None:
             self._is_out_of_order = True
@@ -82,7 +101,7 @@ class Batches:
             self._arrived += 1
 
     def publish(self) -> None:
-        """Publish all that has gathered."""
+        """Publish all open batches."""
         if not self._open:
             return
         batches, self._open = self._open, []
@@ -106,12 +125,13 @@ class Batches:
                     for regrouped in self._regrouped(batch):
                         self._publish(regrouped)
             except Exception:
-                # Some have no answer, and nobody knows who. All of them can try again.
+                # Some publishers have no acknowledgement, and it is not known which. All are disconnected: they send
+                # again.
                 self._services.defects.note("messages of several clients")
                 self._services.defects.culprits += [publisher.outlet for publisher in batch.publishers]
 
     def _regrouped(self, batch: Batch) -> Iterable[Batch]:
-        """The same messages by the routes that they have now. They have had one in common before."""
+        """The messages of a batch, in batches of the routes that they have now."""
         routes, qos, version5 = self._routes, batch.qos, batch.version5
         found: dict[tuple[Route, int], Batch] = {}
         columns = zip(batch.publishers, batch.packets, batch.name_ends, batch.heads, strict=True)
@@ -119,7 +139,7 @@ class Batches:
             topic = packet[topic_start(len(packet)) : name_end]
             try:
                 route = publisher.find_route(topic)
-            except ProtocolError as error:  # what a topic may be has changed
+            except ProtocolError as error:  # the limits of topic names were changed meanwhile
                 publisher.end(error.reason, str(error), publish_will=True)
                 continue
             key = route, route.batch_key(topic, qos, version5)
@@ -155,14 +175,14 @@ class Batches:
             if self._store is not None and self._store.ledger.halted:
                 defects.note("messages of several clients could not be published")
                 return
-            # One of them is at fault, and nobody knows which. What some receivers have got already comes again.
+            # One message is at fault, and it is not known which. Some receivers may get messages twice.
             self._publish_each(batch)
             return
         self._services.stats.messages_received += span.count
         self._answer(batch, published)
 
     def _publish_each(self, batch: Batch) -> None:
-        """Publish message by message. Whoever sent one with which something goes wrong is cut off."""
+        """Publish message by message. A publisher whose message fails is disconnected."""
         defects = self._services.defects
         before = defects.serving
         for at, publisher in enumerate(batch.publishers):
@@ -189,12 +209,13 @@ class Batches:
             self._store.pause_if_behind(publisher.outlet)
 
     def _answer(self, batch: Batch, published: Published) -> None:
-        """Tell all publishers what became of their messages."""
+        """Acknowledge all messages of a batch that was published in one go."""
         qos, number = batch.qos, len(batch.packets)
         in_log = published.stored == number and published.taken == number
         if qos == 2 and not in_log:
             for at, publisher in enumerate(batch.publishers):
                 self._note_taken(publisher, batch.identifier(at), published, at)
+        # MQTT 3 acknowledgements have no reason code: they are the same for success and failure.
         is_failure = batch.version5 and (published.reason or published.taken < number)
         is_late = self._answers is not None and batch.arrivals is not None
         if qos and ((qos == 2 and not in_log) or is_failure or is_late):
@@ -207,7 +228,7 @@ class Batches:
             self._acknowledge(batch, at, published._replace(taken=int(at < published.taken)))
 
     def _acknowledge(self, batch: Batch, at: int, published: Published) -> None:
-        """Tell a publisher what became of one message: now, or when it is known of those that came before it."""
+        """Acknowledge one message: now, or after the acknowledgements of all that this client sent before it."""
         publisher, packet_id = batch.publishers[at], batch.identifier(at)
         if self._answers is None or batch.arrivals is None:
             self._answer_clients.acknowledge(publisher, batch.qos, [packet_id], published)
@@ -216,7 +237,10 @@ class Batches:
             self._answers.setdefault(publisher, []).append(answer)
 
     def _answer_in_order(self, answers: dict[Publisher, list[_Answer]]) -> None:
-        """Acknowledge messages in the order in which they came, as the standard demands; in runs that went alike."""
+        """Send the acknowledgements that waited, in the order of arrival.
+
+        Neighbours with the same outcome share a call.
+        """
         for publisher, own in answers.items():
             own.sort(key=_ARRIVAL)
             for (qos, published), run in groupby(own, key=_OUTCOME):
@@ -226,12 +250,13 @@ class Batches:
                 )
 
     def _answer_all(self, batch: Batch, *, stored: bool) -> None:
-        """The same for all: plain success."""
+        """Acknowledge all messages of a batch with plain success."""
         store = self._store
         outlets = [publisher.outlet for publisher in batch.publishers]
         if batch.qos:
             head = _PUBACK if batch.qos == 1 else _PUBREC
             columns = zip(batch.packets, batch.name_ends, strict=True)
+            # The identifier is copied from the packet as it came: decoding and encoding it would cost more.
             answers = [head + packet[name_end : name_end + 2] for packet, name_end in columns]
             self._answer_clients.answer_all(outlets, answers, stored=stored)
         if store is not None and stored and store.is_behind:
@@ -239,11 +264,12 @@ class Batches:
                 store.pause_if_behind(outlet)
 
     def _note_taken(self, publisher: Publisher, packet_id: int, published: Published, at: int) -> None:
-        """Remember the identifier of the QoS 2 message with this index if it was taken."""
+        """Remember the identifier of a QoS 2 message if it was taken, else forget it, so that it can be sent again."""
         session = publisher.session
         assert session is not None
         if published.reason >= Reason.UNSPECIFIED_ERROR or at >= published.taken:
             session.forget_received(packet_id)
+        # Of messages that were stored, the record has the identifiers.
         elif at >= published.stored:
             note_taken(self._store, session, [packet_id], _NOT_STORED)
 
@@ -252,21 +278,30 @@ _NOTHING = nullcontext()
 
 
 def not_at_present(store: Store | None, span: Span, route: Route) -> Published | None:
-    """What MQTT 5 clients are told while nothing can be stored. Older ones have no such answer: theirs waits."""
+    """The refusal for MQTT 5 clients while nothing can be stored, else None.
+
+    MQTT 3 has no acknowledgement that refuses. Messages of such clients wait until the disk is back.
+    """
     if span.version5 and span.qos and store is not None and store.trouble and route.needs_disk(span):
         return Published(store.refusal, span.count)
     return None
 
 
 def as_a_whole(turn: Turn, session: Session | None, route: Route) -> AbstractContextManager[None]:
-    """For QoS 2: queues store messages apart from their identifiers, but a crash must leave both, or none of them."""
+    """A context in which all records become one unit on disk, if that is needed for QoS 2.
+
+    Queues store messages apart from the packet identifiers. After a crash, both must be there or neither.
+    """
     if route.bound is None or session is None or not session.number:
         return _NOTHING
     return turn.together()
 
 
 def note_taken(store: Store | None, session: Session | None, ids: Sequence[int], published: Published) -> None:
-    """Identifiers of QoS 2 messages are remembered with the messages; those of messages that nobody stores, here."""
+    """Store the identifiers of QoS 2 messages that were taken but not stored themselves.
+
+    The identifiers of stored messages are part of the message record.
+    """
     if store is None or session is None or not session.number:
         return
     for packet_id in ids[published.stored : published.taken]:

@@ -1,7 +1,18 @@
-"""Messages for durable subscriptions: stored first, and sent when they are safe.
+"""Delivery to durable subscriptions: messages are stored first, and leave only when they are safe.
 
-A message that a client can take at once is sent from memory, but leaves only when its turn is safe: no receiver sees
-what a crash could take back. Whatever has to wait is read back from the log.
+Theory of operation
+
+1. A span is stored once, in one record, for all durable receivers that take the whole of it (`_keep`). The record
+   names their cursors, and the packet identifiers of those to which the span is sent right away.
+2. A receiver with room in its window and no backlog gets the packets from memory (`_send_now`), held back until the
+   turn is safe: no receiver may see a message that a crash could undo. For all others only the offsets are put into
+   the spool; the packets are read back from the log.
+3. The order within `_keep` matters: identifiers are issued before the record is written, because the record has them.
+   So if writing fails, windows know offsets that do not exist, and the log is halted.
+4. `pump` reads back and sends. It stops where the window is full, memory is short, or the log is not safe yet. In the
+   last case the session (or group) is `stalled`, and `go_on` pumps it when more is safe.
+5. Messages that will not be sent (expired, too large for the client) are acknowledged to the cursor, or the log could
+   never delete their segment.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,11 +43,11 @@ from heliograph.log import (
 )
 
 _PUMPED_AT_ONCE = 100
-"""Clients that get what they have been waiting for before it is seen how long others have waited."""
+"""Sessions that are pumped before the time is looked at."""
 
 
 class LogDelivery:
-    """`broker.delivery.log`."""
+    """Delivers to durable subscriptions, groups and streams (`broker.delivery.log`)."""
 
     def __init__(
         self,
@@ -52,18 +63,18 @@ class LogDelivery:
         self._pump_session = pump_session
         self._share_out_later = share_out_later
         self.stalled: dict[Session, None] = {}
-        """Clients that could take messages which are not safe yet ..."""
+        """Sessions that have room for messages which are not safe yet ..."""
         self.stalled_groups: dict[ShareGroup, None] = {}
-        """... and groups whose members could."""
+        """... and groups whose members have."""
 
     def deliver(self, span: Span, route: Route, publisher: Session | None) -> tuple[int, int]:
         """Store a span for all durable receivers of a route.
 
-        How many of its messages, from the front, somebody took, and how many are stored with their identifiers.
-
-        Nothing but a stream takes QoS 0 messages. Streams take everything.
+        Returns how many of its messages, from the front, any receiver took, and how many are stored with their
+        identifiers. Streams take messages of any QoS, all others only QoS 1 and 2.
         """
-        if span.qos and len(route.durable) == 1 and not route.streams:  # nearly always
+        # The fast path, taken nearly always: one durable receiver with room for the whole span.
+        if span.qos and len(route.durable) == 1 and not route.streams:
             receiver = route.durable[0]
             if self._takes_all(receiver.spool, span) and not (isinstance(receiver, Subscription) and receiver.no_local):
                 self._keep(span, [receiver], publisher)
@@ -82,18 +93,19 @@ class LogDelivery:
         if all(number == span.count for _, number in takes):
             self._keep(span, [receiver for receiver, _ in takes], publisher, streams)
             return max(taken, most), span.count
-        # Some have no room for all of it: a record is for those who take the whole of it.
+        # Some receivers have room for a part only. A record goes to its receivers as a whole, so the span is cut
+        # wherever a receiver stops.
         lo = 0
         ends = {number for _, number in takes} | {most}
         for hi in sorted(ends - {0}):
             self._keep(span.part(lo, hi), [r for r, number in takes if number >= hi], publisher, streams)
             lo = hi
         if span.retain and not most:
-            self._keep(span, [], None)  # those who come later get it all the same
+            self._keep(span, [], None)  # nobody took it, but future subscribers are to get it
         return max(taken, most), most
 
     def _takes_all(self, spool: Spool | None, span: Span) -> bool:
-        """Whether there is room without a look at what the limits demand."""
+        """Whether there is room, so that nothing has to be rejected or discarded."""
         assert spool is not None
         limits = self._services.limits
         return (
@@ -113,7 +125,7 @@ class LogDelivery:
         return accepted
 
     def offer(self, subscription: Subscription, span: Span) -> None:
-        """Store and send a span to one subscription that is new: it gets what is retained."""
+        """Store and send retained messages for one new subscription."""
         if number := self._accept(subscription.spool, span):
             self._keep(span.part(0, number), [subscription], None)
 
@@ -124,15 +136,15 @@ class LogDelivery:
         publisher: Session | None,
         streams: Sequence[Cursor] = (),
     ) -> None:
-        """Store a span once, for streams and for those who take all of it; send it to those who can have it now."""
+        """Store a span once for streams and receivers; send it to the receivers that can take it now."""
         rendered: Rendered = {}
         cursors = [receiver.spool.cursor for receiver in receivers if receiver.spool]
         try:
             identifiers = [self._send_now(receiver, span, rendered) for receiver in receivers]
             offsets = self._store.keep(span, [*cursors, *streams], [*identifiers, *[0] * len(streams)], publisher)
         except Exception:
-            # Some may have been sent what is not stored, with offsets that other messages will get. With nobody to send
-            # it to, nothing has happened.
+            # Some windows may have messages that are not stored, with offsets that other messages will get. Only a
+            # restart mends that. Without receivers, nothing was issued and nothing is wrong.
             if receivers:
                 self._store.halt()
             raise
@@ -143,7 +155,10 @@ class LogDelivery:
                 self._let_wait(receiver)
 
     def _send_now(self, receiver: Durable, span: Span, rendered: Rendered) -> int:
-        """Send all of a span if the receiver can take it; the first packet identifier, or 0 if it has to wait."""
+        """Send all of a span if the receiver can take it. Returns the first packet identifier, or 0 if it has to wait.
+
+        All or nothing: the record has one identifier range per cursor.
+        """
         if not isinstance(receiver, Subscription) or not receiver.outlet.open:
             return 0
         spool, session = receiver.spool, receiver.session
@@ -158,7 +173,8 @@ class LogDelivery:
             return 0
         qos = min(span.qos, receiver.qos)
         if too_large(self._services.now, receiver, span, qos):
-            return 0  # its turn comes when it is read back
+            return 0  # dropped and acknowledged to the cursor when it is read back
+        # The record is written after this; what it will be numbered is known before.
         (offset,) = self._store.ledger.next_offsets([spool.cursor])
         first = session.own_window().issue(receiver, span, 0, span.count, qos, spool.cursor, offset)
         self._turn.held.hold(
@@ -178,7 +194,10 @@ class LogDelivery:
                 self.stalled[receiver.session] = None
 
     def go_on(self) -> None:
-        """More is safe now: send what clients have been waiting for. Of very many, the last get it a turn later."""
+        """More of the log is safe: pump the stalled groups and sessions.
+
+        Of very many, the last ones wait for another turn.
+        """
         groups, self.stalled_groups = self.stalled_groups, {}
         for group in groups:
             try:
@@ -186,6 +205,7 @@ class LogDelivery:
             except Exception:
                 self._services.defects.note(f"messages for the shared subscription {group.name} could not be sent")
         until = self._services.now() + SLICE / 2
+        # Pumping adds to `stalled` again what reaches the end of what is safe.
         sessions, self.stalled = list(self.stalled), {}
         for number, session in enumerate(sessions, 1):
             try:
@@ -199,7 +219,7 @@ class LogDelivery:
                 break
 
     def deal(self, group: ShareGroup) -> None:
-        """Give what waits for a group to its members, in equal parts as far as they can take them."""
+        """Send the backlog of a group to its members, in equal parts as far as they can take them."""
 
         def can_take(member: Subscription) -> object:
             return member.outlet.open and (not member.qos or member.session.window_room())
@@ -220,9 +240,9 @@ class LogDelivery:
                 return
 
     def pump(self, subscription: Subscription, most: int | None = None) -> bool:
-        """Send what waits in the log for a subscription, as far as the client can take it; at most so many messages.
+        """Send the backlog of a subscription from the log, as far as the client can take it; at most `most` messages.
 
-        False if what waits next cannot be read yet, whoever asks for it.
+        False if the next message cannot be read yet: then no other member of a group can get it either.
         """
         spool, session = subscription.spool, subscription.session
         assert spool is not None
@@ -240,6 +260,8 @@ class LogDelivery:
                 continue
             if subscription.qos and not session.has_memory_for(span):
                 return True
+            # A mixed span has messages of different sizes and topics. A client with size limits or topic aliases needs
+            # a decision for each.
             is_apart = isinstance(span, MixedSpan) and subscription.outlet.one_by_one
             lo, hi = spool.take(found, 1 if is_apart else min(room, left))
             left -= hi - lo
@@ -253,7 +275,7 @@ class LogDelivery:
         try:
             found = spool.next()
         except Problem as problem:
-            # Nobody gets past it silently: what is behind waits until somebody has seen to the log.
+            # Unreadable messages are not skipped: the backlog waits until an operator has repaired the log.
             self._services.journal.unreadable(subscription.session.client_id, str(problem))
             return None
         if found is None:
@@ -264,7 +286,7 @@ class LogDelivery:
         return found
 
     def _send_stored(self, subscription: Subscription, span: Span, base: int, lo: int, hi: int) -> None:
-        """Send messages that have been read back, offsets `lo` to `hi`; the span's first one has offset `base`."""
+        """Send messages that were read back, offsets `lo` to `hi`. The first message of the span has offset `base`."""
         spool, session = subscription.spool, subscription.session
         assert spool is not None
         cursor = spool.cursor
@@ -281,8 +303,9 @@ class LogDelivery:
         else:
             self._store.settled.append((cursor, lo, hi - lo))
         chunk = packets_for(self._services.now, subscription, span, lo - base, hi - base, qos, first, {})
-        # The messages are safe, their identifiers are not: with QoS 2 a client must never see one that is used again.
-        # And nothing overtakes what is held already.
+        # The messages are safe, but not the record of their identifiers. A QoS 2 identifier that were issued again
+        # after a crash would be taken for a duplicate, so these packets wait for the log; QoS 1 may be sent twice.
+        # Packets that are held already must not be overtaken.
         if qos == 2 and session.number:
             self._turn.held.answer(subscription.outlet, chunk)
         elif subscription.outlet.unsafe:
@@ -292,7 +315,7 @@ class LogDelivery:
         count_sent(self._services.stats, subscription, hi - lo)
 
     def load(self, flight: Flight[Subscription]) -> bool:
-        """Read the messages of a flight back, so that they can be sent again; False if that is not possible yet."""
+        """Read the messages of a flight back from the log, to send them again. False if that is not possible yet."""
         spool = flight.subscription.spool
         assert spool is not None
         try:
@@ -308,7 +331,7 @@ class LogDelivery:
 
 
 def span_in(store: Store, spool: Spool, found: FoundRecord) -> Span:
-    """The span of a record; one that is sent in several parts is decoded once."""
+    """The decoded span of a record. The last one is cached: a span is often sent in several parts."""
     if spool.span is None or spool.span[0] != found.record.position:
         spool.span = found.record.position, _span_of(store, found.record)
     return spool.span[1]

@@ -1,4 +1,17 @@
-"""Messages that nobody stores: to receivers that can take them at once, else into the subscription's buffer."""
+"""Delivery from memory: to clients that can take messages at once, else into the buffer of the subscription.
+
+Theory of operation
+
+1. QoS 0 goes to a client whose connection takes more bytes (`outlet.open`), waits in the `late` queue of the buffer
+   while the client reads too slowly, and is dropped while it is disconnected.
+2. QoS 1 and 2 go out as far as the window and the memory budget have room; the rest waits in the `waiting` queue. New
+   messages never overtake waiting ones.
+3. A group of sharers has one buffer. A span is dealt out in equal parts to members that can take some, beginning with
+   the member whose turn it is; the rest waits in the buffer for whichever member has room first.
+4. Methods return how many messages of a span, from the front, were taken. Messages dropped on purpose (no local,
+   QoS 0 to a disconnected client) count as taken: only lack of room is a failure that the publisher is told of.
+5. `rendered` caches encoded packets while one span goes to many receivers; see `sending`.
+"""
 
 from collections import deque
 from collections.abc import Callable
@@ -14,12 +27,12 @@ from heliograph.broker.sessions.session import Session, ShareGroup, Subscription
 from heliograph.broker.storage.turn import Turn
 
 SHARERS_AT_ONCE = 100
-"""Sharers that get something of a span in one turn: of a large group some, and the others of the next one."""
+"""Members of a group that get messages of a span in one turn; a large group's other members get the next spans."""
 _ALL = 1 << 64
 
 
 class MemoryDelivery:
-    """`broker.delivery.memory`."""
+    """Delivers spans to subscriptions without storing them (`broker.delivery.memory`)."""
 
     def __init__(
         self,
@@ -29,7 +42,7 @@ class MemoryDelivery:
         wide: WideDelivery,
         share_out_later: Callable[[ShareGroup], None],
     ) -> None:
-        """`held` is what waits in all buffers together."""
+        """`held` counts what waits in all buffers together."""
         self._services = services
         self._turn = turn
         self._held = held
@@ -37,7 +50,10 @@ class MemoryDelivery:
         self._share_out_later = share_out_later
 
     def deliver(self, span: Span, route: Route, publisher: Session | None) -> int:
-        """Give a span to all for whom it is not stored; how many of its messages, from the front, somebody took."""
+        """Deliver a span to all receivers without a spool.
+
+        Returns how many messages, from the front, any of them took.
+        """
         taken = 0
         rendered: Rendered = {}
         count = span.count
@@ -55,7 +71,7 @@ class MemoryDelivery:
         return taken
 
     def offer(self, subscription: Subscription, span: Span, rendered: Rendered) -> int:
-        """Give a span to one subscription; how many messages it took."""
+        """Deliver a span to one subscription. Returns how many messages it took."""
         lo, hi = 0, span.count
         outlet = subscription.outlet
         if not span.qos or not subscription.qos:
@@ -73,13 +89,14 @@ class MemoryDelivery:
         return lo
 
     def hold_late(self, subscription: Subscription, what: Span | bytes, count: int) -> int:
-        """QoS 0 messages for a client that is not reading fast enough wait; how many found room."""
+        """Let QoS 0 messages wait for a client that reads too slowly. Returns how many found room."""
         buffer = subscription.own_buffer(self._held)
         subscription.session.note_backlog(subscription)
         return self._let_wait(buffer, buffer.late, what, 0, count)
 
     def _let_wait(self, buffer: Buffer, queue: deque[Waiting], what: Span | bytes, lo: int, hi: int) -> int:
-        """Put messages into one of the queues of a buffer; how many found room."""
+        """Put messages into one of the queues of a buffer. Returns how many found room."""
+        # Looking for expired messages costs time, so it is done only when their room is needed.
         if buffer.is_full_for(what, hi - lo, self._services.limits):
             self._services.stats.expired += buffer.drop_expired(self._services.now())
         rejected, discarded = buffer.rejected, buffer.discarded
@@ -93,19 +110,22 @@ class MemoryDelivery:
         if not group.buffer.count:
             lo = self._deal_out(group, span, rendered)
         if lo < hi:
-            # As with other subscriptions, nothing is kept for clients that are away and asked for QoS 0.
+            # As with other subscriptions, QoS 0 does not wait for clients that are disconnected.
             if not any(m.outlet.connected or (span.qos and m.qos) for m in group.members):
                 return hi
             queue = group.buffer.waiting if span.qos else group.buffer.late
             lo += self._let_wait(group.buffer, queue, span, lo, hi)
             for member in group.members:
                 member.session.note_backlog(member)
-            if len(group.members) > SHARERS_AT_ONCE:  # some may not have had their turn
+            if len(group.members) > SHARERS_AT_ONCE:  # members that were not asked may have room
                 self._share_out_later(group)
         return lo
 
     def _deal_out(self, group: ShareGroup, span: Span, rendered: Rendered) -> int:
-        """Give a span to members that can take some of it now; the first message that is left."""
+        """Deal a span out to members that can take some of it now.
+
+        Returns the index of the first message that was not taken.
+        """
 
         def can_take(member: Subscription) -> object:
             return member.outlet.open and (not (span.qos and member.qos) or member.session.window_room())
@@ -113,7 +133,7 @@ class MemoryDelivery:
         lo, hi = 0, span.count
         left = 2 * SHARERS_AT_ONCE
         while lo < hi and left > 0 and (ready := group.in_turn(can_take, min(hi - lo, SHARERS_AT_ONCE))):
-            # Equal parts: a long span is dealt out, not given to whoever happens to be first.
+            # Equal parts, or the first member would get all of a long span.
             part = -(-(hi - lo) // len(ready))
             left -= len(ready)
             before = lo
@@ -131,9 +151,10 @@ class MemoryDelivery:
     def _send_as_much_as_fits(
         self, subscription: Subscription, span: Span, lo: int, hi: int, rendered: Rendered
     ) -> int:
-        """Send QoS 1 or 2 messages while the client's window has room; the first that did not fit."""
+        """Send QoS 1 or 2 messages while the window has room. Returns the index of the first that did not fit."""
         qos = min(span.qos, subscription.qos)
         session = subscription.session
+        # More than one round where the window has less room in one piece than in all: identifiers wrap at 65535.
         while lo < hi and (room := session.window_room()) and session.has_memory_for(span):
             to = min(hi, lo + room)
             self._send(subscription, span, lo, to, qos, rendered)
@@ -141,7 +162,7 @@ class MemoryDelivery:
         return lo
 
     def _send(self, subscription: Subscription, span: Span, lo: int, hi: int, qos: int, rendered: Rendered) -> None:
-        """Send messages `lo` to `hi` at this QoS to a client that has room for them."""
+        """Send messages `lo` to `hi` with this QoS to a client that has room for them."""
         services, outlet = self._services, subscription.outlet
         if outlet.max_packet or outlet.alias_maximum:
             if isinstance(span, MixedSpan):
@@ -158,10 +179,11 @@ class MemoryDelivery:
         count_sent(services.stats, subscription, hi - lo)
 
     def pump(self, subscription: Subscription, buffer: Buffer, now: float, most: int = _ALL) -> None:
-        """Send what waits in a buffer, at most about so many messages."""
+        """Send what waits in a buffer: about `most` messages, as one entry is not cut."""
         self._services.stats.expired += buffer.drop_expired(now)
         end = subscription.sent + most
         while buffer.late and subscription.sent < end:
+            # QoS 0 needs no room in the window: an entry always goes out whole.
             what, lo, hi = buffer.late[0]
             buffer.pop(buffer.late)
             buffer.count -= hi - lo
@@ -187,7 +209,10 @@ class MemoryDelivery:
         self._services.stats.messages_sent += hi - lo
 
     def _send_waiting(self, subscription: Subscription, span: Span, lo: int, hi: int) -> int:
-        """Send what waited; the first message that did not fit. A sharer's QoS may be lower than the group's."""
+        """Send messages that waited. Returns the index of the first that did not fit.
+
+        The subscription's own QoS counts: a group buffers QoS 1 and 2 messages even if one member asked for QoS 0.
+        """
         if subscription.qos:
             return self._send_as_much_as_fits(subscription, span, lo, hi, {})
         self._send(subscription, span, lo, hi, 0, {})

@@ -1,4 +1,8 @@
-"""Packets of messages, as the client of each subscription wants them."""
+"""Encodes messages as the PUBLISH packets that the client of a subscription asked for.
+
+The bytes depend on protocol version, QoS, RETAIN flag, subscription identifier and packet identifiers. Many receivers
+have all of these in common, so the packets of a span are encoded once per kind of receiver (`Rendered`).
+"""
 
 from collections.abc import Callable
 
@@ -10,11 +14,11 @@ _TOPIC_ALIAS = b"\x23"
 _ANY_ALIAS = _TOPIC_ALIAS + b"\0\0"
 
 Rendered = dict[tuple[object, ...], bytes]
-"""Packets made for one kind of receiver, kept while one span goes to all of them."""
+"""Encoded packets by kind of receiver, for as long as one span is delivered."""
 
 
 def count_sent(stats: Statistics, subscription: Subscription, number: int) -> None:
-    """So many messages have been sent for the first time."""
+    """Count messages that were sent for the first time."""
     subscription.sent += number
     stats.messages_sent += number
 
@@ -29,12 +33,12 @@ def packets_for(
     first_id: int,
     rendered: Rendered,
 ) -> bytes:
-    """The packets of messages `lo` to `hi` as the client of a subscription wants them."""
+    """The packets of messages `lo` to `hi`, as the client of the subscription asked for them."""
     outlet = subscription.outlet
     retain = span.is_retained or (span.retain and subscription.retain_as_published)
     if outlet.alias_maximum and not too_large(now, subscription, span, qos, _ANY_ALIAS):
         return _packets_with_alias(now, subscription, span, lo, hi, qos, retain, first_id)
-    # Receivers that keep step with each other even share packet identifiers.
+    # The packet identifier is part of the key. Clients that acknowledge equally fast share even those.
     key = (outlet.version5, qos, retain, subscription.extra, lo, hi, first_id)
     known = rendered.get(key)
     if known is None:
@@ -52,7 +56,10 @@ def packets_for(
 
 
 def too_large(now: Callable[[], float], subscription: Subscription, span: Span, qos: int, more: bytes = b"") -> bool:
-    """True if a client does not take packets as large as the messages of this span make."""
+    """Whether the packets of this span exceed the client's maximum packet size.
+
+    All messages of a span are equally long, so the first one stands for all. `more` are further properties.
+    """
     outlet = subscription.outlet
     if not outlet.max_packet:
         return False
@@ -71,7 +78,7 @@ def _packets_with_alias(
     retain: bool,
     first_id: int,
 ) -> bytes:
-    """Packets for a client that asked for topic aliases: the name goes along once, then a number stands for it."""
+    """Packets with topic aliases: the first carries topic and alias, the following only the alias."""
     outlet = subscription.outlet
     aliases = outlet.aliases
     if aliases is None:

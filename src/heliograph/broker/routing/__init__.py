@@ -1,1 +1,1 @@
-"""Who gets the messages of a topic."""
+"""Routing: the subscription tree, the routes of topics, and bindings of topic filters to queues."""

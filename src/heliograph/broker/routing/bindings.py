@@ -1,8 +1,9 @@
-"""Bindings: messages that are published to a topic filter are put into a queue.
+"""Bindings: messages that are published to topics that match a filter are put into a queue.
 
-A rule of the configuration binds a declared queue; an administrator binds any queue, with a name for it; the
-subscription of an AMQP client is a queue of its own with a binding. MQTT publications are converted once for all
-queues. AMQP messages are put as they are, and are converted only if somebody on the side of MQTT wants them.
+A binding has one of three sources: the configuration (for declared queues), an administrator (for any queue; such a
+binding has a name), or the subscription of an AMQP client (a queue of its own with one binding). MQTT messages are
+converted to AMQP once for all queues. AMQP messages are put as they are, and converted to MQTT only if there are MQTT
+receivers.
 """
 
 from collections.abc import Sequence
@@ -24,14 +25,14 @@ from heliograph.broker.routing.routes import RouteTable
 from heliograph.objects import text_mistake
 
 _Run = tuple[Sequence[Queue], Sequence[bytes], Sequence[int]]
-"""Messages for the same queues, and their places in the run that came."""
+"""Queues, messages for all of them, and the index of each message in the publication."""
 
 
 class Bindings:
-    """`broker.bindings`."""
+    """All bindings of one broker (`broker.bindings`)."""
 
     def __init__(self, services: Services, queues: Queues, routes: RouteTable, retained: Retained) -> None:
-        """`retained` has what is retained, for bindings that want it."""
+        """`retained` is needed for bindings that ask for retained messages."""
         self._services = services
         self._queues = queues
         self._routes = routes
@@ -48,11 +49,11 @@ class Bindings:
         retained: bool = False,
         name: str = "",
     ) -> Binding:
-        """From now on the messages of a filter go to a queue, or those of them that a selector lets through.
+        """Bind a topic filter to a queue, for all messages or those that a selector accepts.
 
-        A filter that is bound to the queue already is bound anew. A binding is kept in the log with its queue, and is
-        there again after a restart. With `retained`, what is retained under the filter is put at once. A Problem says
-        what is wrong with a filter or selector.
+        A filter that is bound to the queue already is bound anew. Bindings are stored with their queue and survive a
+        restart. With `retained`, matching retained messages are put at once. InvalidBinding says what is wrong with a
+        filter or selector.
         """
         chosen = self.check(topic_filter, selector)
         self._remove(queue, topic_filter)
@@ -73,14 +74,14 @@ class Bindings:
             self._put([([binding.queue], messages, range(len(messages)))], patient=True)
 
     def unbind(self, topic_filter: str, queue: Queue) -> bool:
-        """From now on the messages of a filter do not go to a queue any more; False if they did not."""
+        """Remove the binding of a filter to a queue; False if there is none."""
         if not self._remove(queue, topic_filter):
             return False
         self._queues.note(queue)
         return True
 
     def declare(self, queue: Queue, filters: Sequence[str]) -> None:
-        """See to it that a queue is bound to these filters, and to no others but those that an administrator made."""
+        """Make the bindings of the configuration those of these filters. Bindings of administrators stay."""
         for binding in self.of(queue):
             if binding.filter not in filters and not binding.name:
                 self.unbind(binding.filter, queue)
@@ -94,16 +95,16 @@ class Bindings:
         return list(self._of.get(queue, {}).values())
 
     def named(self) -> list[Binding]:
-        """Those that an administrator made."""
+        """The bindings that administrators made."""
         return [one for some in self._of.values() for one in some.values() if one.name]
 
     def forget(self, queue: Queue) -> None:
-        """A queue is no more."""
+        """Remove all bindings of a queue that was deleted."""
         for topic_filter in list(self._of.get(queue, ())):
             self._remove(queue, topic_filter)
 
     def restore(self, queue: Queue, facts: Sequence[dict[str, Any]]) -> None:
-        """Bind a queue that was found in the log to what it was bound to."""
+        """Restore the bindings of a queue that was found in the log."""
         for fact in facts:
             if mistake := filter_mistake(fact["filter"]):
                 raise InvalidBinding(mistake)
@@ -111,7 +112,7 @@ class Bindings:
             self._add(Binding(fact["filter"], queue, chosen, fact["no_local"], fact.get("name", "")))
 
     def check(self, topic_filter: str, selector: str) -> Selector | None:
-        """The selector; a Problem says what is wrong with it or with the filter."""
+        """The compiled selector, None if it is empty. InvalidBinding says what is wrong with it or with the filter."""
         mistake = filter_mistake(topic_filter, self._services.limits.topic_levels)
         if mistake := mistake or text_mistake(selector, LONGEST_SELECTOR):
             raise InvalidBinding(mistake)
@@ -119,6 +120,7 @@ class Bindings:
 
     def _add(self, binding: Binding) -> Binding:
         self._of.setdefault(binding.queue, {})[binding.filter] = binding
+        # The route is forgotten only when the receiver is in the tree: a look-up in between would keep the old one.
         self._routes.tree.add(binding.filter, binding)
         self._routes.forget(binding.filter)
         return binding
@@ -139,18 +141,20 @@ class Bindings:
     def put_span(self, span: Span, targets: Bound) -> Put:
         """Put an MQTT publication into queues; see `_put`.
 
-        While nothing can be stored it is taken all the same, because not all publishers can be told: they wait.
+        While the disk is in trouble, messages are accepted all the same: MQTT 3 publishers cannot be refused, so they
+        wait for their acknowledgement.
         """
         messages = amqp_messages(span, self._services.now(), self._queues.now())
         queues = list(targets.plain)
         if targets.choosy:
-            # They differ in their payloads, which selectors do not see: the first one stands for all.
+            # The messages of a span differ in their payloads only, which selectors cannot see: the first stands for
+            # all.
             view = MessageView(messages[0])
             queues += [queue for queue, some in targets.choosy if is_wanted(some, view, "")]
         return self._put([(queues, messages, range(len(messages)))] if queues else [], patient=True)
 
     def put_messages(self, messages: Sequence[bytes], targets: Bound, publisher: str) -> Put:
-        """Put AMQP messages, as they are, into queues; see `_put`. `publisher` is the container that sent them."""
+        """Put AMQP messages, as they are, into queues; see `_put`. `publisher` is the container-id of the sender."""
         everything = range(len(messages))
         runs: list[_Run] = []
         if targets.plain:
@@ -159,6 +163,7 @@ class Bindings:
             views = [MessageView(message) for message in messages]
             alike: dict[tuple[int, ...], list[Queue]] = {}
             for queue, some in targets.choosy:
+                # Queues whose selectors accept the same messages share one put.
                 places = tuple([place for place in everything if is_wanted(some, views[place], publisher)])
                 alike.setdefault(places, []).append(queue)
             runs += [
@@ -167,7 +172,7 @@ class Bindings:
         return self._put(runs, patient=False)
 
     def _put(self, runs: list[_Run], *, patient: bool) -> Put:
-        """Put each run into its queues. Refused is what some queue wanted and none took."""
+        """Put messages into their queues. A message is refused if a queue should have got it and no queue took it."""
         answers = [
             (places, put)
             for queues, messages, places in runs

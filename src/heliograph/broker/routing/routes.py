@@ -1,4 +1,18 @@
-"""Routes: who gets the messages of a topic, looked up by the topic's bytes."""
+"""Routes: the receivers of a topic, looked up by the topic's bytes.
+
+Theory of operation
+
+1. Matching a topic against all filters is slow, publishing is frequent. So `RouteTable` caches the result per topic: a
+   `Route`. All publishing, MQTT and AMQP, begins with `find`.
+2. Topics with the same receivers share one `Route` object. It sorts the receivers by kind once, and decides in advance
+   which fast paths are possible: `straight3`/`straight5` (QoS 0 packets passed on byte for byte) and `gathers`
+   (messages of several clients published as one span).
+3. A route is a snapshot. Whoever changes something that `Route.__init__` looks at (subscriptions, options of one, a
+   client that connects or disconnects) calls `forget` afterwards. `generation` tells whoever keeps a route elsewhere
+   that it may be outdated.
+4. Sizes are bounded so that no publication takes more than one turn's time: above the constants below, a route is
+   `wide` and is served in `parts`, one after the other.
+"""
 
 from collections.abc import Iterator
 from typing import Protocol
@@ -19,25 +33,25 @@ Receiver = Subscription | ShareGroup | Stream | Binding
 """What is in the subscription tree."""
 
 WIDE = 2000
-"""Subscriptions that get a message from memory in one turn. With more of them it takes several."""
+"""Subscriptions that get a message from memory in one turn. With more of them it takes several turns."""
 _DURABLE_AT_ONCE = 500
 """Durable subscriptions that get a message in one turn."""
 _QUEUES_AT_ONCE = 50
-"""Queues that get a message in one turn. One whose bindings choose counts as several."""
+"""Queues that get a message in one turn. One with selectors or no-local counts as `_CHOOSY`."""
 _CHOOSY = 5
 _PUTS_AT_ONCE = 4000
 """Messages times queues that are put in one turn."""
 _GATHERED_AT_ONCE = 1000
 _COPIES_AT_ONCE = 50_000
-"""Messages that several clients have sent, and these times their receivers: each is looked at for each receiver."""
+"""Messages in one batch, and messages times receivers. Together they bound the work that a batch makes."""
 _ALL = 1 << 32
 WORTH_COPYING = 64 << 10
-"""Bytes of a message that are stored anew for each part of its receivers. One that has more goes to all in one go."""
+"""A wide route stores a message once per part. One of more bytes than this goes to all receivers at once instead."""
 
 
 class Route:
-    """The subscriptions that a message goes to. Topics with the same receivers share one route object, so that
-    packets of different topics can travel in one piece."""
+    """The receivers of a topic, sorted by kind. Topics with the same receivers share one route, so that packets of
+    different topics can be published in one piece."""
 
     __slots__ = (
         "_parts",
@@ -62,12 +76,12 @@ class Route:
 
     def __init__(self, receivers: tuple[Receiver, ...]) -> None:
         self.receivers = receivers
-        # There may be ten thousand of them: lists are quicker than generators.
+        # There may be ten thousand receivers: list comprehensions are faster than generators.
         self.subscriptions = subscriptions = tuple([one for one in receivers if isinstance(one, Subscription)])
         others = [one for one in receivers if not isinstance(one, Subscription)]
         self.groups = groups = tuple([one for one in others if isinstance(one, ShareGroup)])
         self.streams = tuple([one for one in others if isinstance(one, Stream)])
-        """Streams keep messages of any QoS."""
+        """Streams store messages of any QoS."""
         bindings = [one for one in others if isinstance(one, Binding)]
         self.bound = bound(bindings) if bindings else None
         """Queues that get the messages; None if there are none."""
@@ -77,17 +91,17 @@ class Route:
         self.volatile = tuple([one for one in subscriptions if one.spool is None])
         self.volatile_groups = tuple([one for one in groups if one.spool is None])
         self.catching_up = tuple([one for one in subscriptions if one.retained is not None])
-        """Those that are still getting what is retained, which comes before newer messages of its topic."""
+        """Subscriptions that are still being sent retained messages, which must not be overtaken by new ones."""
         roundabout = groups or self.streams or self.bound or self.catching_up or len(subscriptions) > WIDE
         self.straight3 = None if roundabout else _straight(subscriptions, version5=False)
-        """Receivers of QoS 0 packets of an MQTT 3 publisher, byte for byte; None if that won't do for all of them."""
+        """Receivers that get QoS 0 packets of an MQTT 3 publisher byte for byte; None if some need something else."""
         self.straight5 = None if roundabout else _straight(subscriptions, version5=True)
         """The same for MQTT 5 publishers, if the packets have neither expiry nor topic alias."""
         trouble = len(self.bound.plain) + _CHOOSY * len(self.bound.choosy) if self.bound else 0
         self.most = _PUTS_AT_ONCE // min(trouble, _QUEUES_AT_ONCE) if trouble else _ALL
-        """How many messages can be published in one go."""
+        """How many messages may be published in one call."""
         self.wide = len(self.durable) > _DURABLE_AT_ONCE or trouble > _QUEUES_AT_ONCE
-        """Whether there are too many receivers for one turn: then `parts` get messages one after the other."""
+        """Whether there are too many receivers for one turn; then they are served in `parts`."""
         self._parts: list[tuple[Receiver, ...] | Route] | None = None
         self.gathers = not (
             self.wide
@@ -97,16 +111,16 @@ class Route:
             or any(one.no_local or one.outlet.one_by_one for one in subscriptions)
             or any(one.outlet.one_by_one for group in groups for one in group.members)
         )
-        """Whether messages of several clients can be published together: nobody has to look at each of them."""
+        """Whether messages of several clients can be published as one span: no receiver has to look at each of them."""
         self.most_batched = max(1, min(_GATHERED_AT_ONCE, _COPIES_AT_ONCE // max(1, len(receivers)), self.most))
-        """How many messages of several clients can be published together."""
+        """The most messages in one batch."""
         self.partitions = [stream for stream in self.streams if len(stream.cursors) > 1]
-        """Streams that put the messages of each topic into one of several partitions."""
+        """Streams with several partitions, among which the topic decides."""
         self.batches: dict[int, Batch] = {}
-        """What is to be published together at the end of this turn."""
+        """The open batches of this turn, by `batch_key`."""
 
     def stores(self, span: Span) -> bool:
-        """Whether MQTT needs these messages in the log: somebody may be away, or they are to be retained."""
+        """Whether MQTT needs these messages in the log: for streams, as retained messages, or for durable receivers."""
         if self.streams:
             return True
         if span.retain and not span.retold and not span.topic.startswith(b"$SYS/"):
@@ -114,18 +128,24 @@ class Route:
         return span.qos > 0 and bool(self.durable)
 
     def needs_disk(self, span: Span) -> bool:
-        """Whether the log gets these messages, for whomever."""
+        """Whether the log gets these messages, for MQTT or for queues."""
         return self.stores(span) or (span.qos > 0 and self.bound is not None and self.bound.is_durable)
 
     def batch_key(self, topic: bytes, qos: int, version5: bool) -> int:
-        """The same for messages that can be published together."""
+        """A key that is equal for messages that can be in one batch:
+
+        QoS, protocol version, partition of each stream.
+        """
         key = qos << 1 | version5
         for stream in self.partitions:
             key = key * len(stream.cursors) + stream.partition_for(topic)
         return key
 
     def parts(self) -> "Iterator[Route]":
-        """Routes to some receivers each. Those for whom the log keeps nothing are in the first, which may be empty."""
+        """Routes to some of the receivers each.
+
+        Receivers without a spool or queue are in the first, which may be empty.
+        """
         if self._parts is None:
             self._parts = _parts(self.receivers)
         for number, part in enumerate(self._parts):
@@ -135,10 +155,10 @@ class Route:
 
 
 def _parts(receivers: tuple[Receiver, ...]) -> list[tuple[Receiver, ...] | Route]:
-    """Receivers in parts, each of which can be served in one go."""
+    """The receivers in parts, each of which can be served in one turn."""
     first: list[Receiver] = []
     durable: list[Receiver] = []
-    bindings: dict[Queue, list[Binding]] = {}  # those of one queue stay together, for it gets a message once
+    bindings: dict[Queue, list[Binding]] = {}  # those of one queue stay together, as it gets a message only once
     for one in receivers:
         if isinstance(one, Binding):
             bindings.setdefault(one.queue, []).append(one)
@@ -174,33 +194,33 @@ def _straight(subscriptions: tuple[Subscription, ...], *, version5: bool) -> tup
 
 
 class Publisher(Protocol):
-    """A client of MQTT, as far as its messages gather with those of others."""
+    """An MQTT client that publishes, as far as batches need it."""
 
     outlet: Outlet
     session: Session | None
     version: int
     version5: bool
     explain: bool
-    """It wants reason strings."""
+    """Whether the client accepts reason strings."""
     batch: "Batch | None"
-    """What it has published in this turn waits there."""
+    """The open batch with its messages of this turn."""
 
     def find_route(self, topic: bytes) -> Route:
-        """Where messages of a topic go; ProtocolError if it is no topic name."""
+        """The route of a topic; ProtocolError if it is no valid topic name."""
 
     def end(self, reason: Reason, text: str, *, publish_will: bool = False) -> None:
         """End the connection from this side."""
 
 
 class Batch:
-    """Messages for the same receivers, column by column."""
+    """Messages for the same receivers. Stored as columns: joining them into one span needs no object per message."""
 
     __slots__ = ("arrivals", "generation", "heads", "name_ends", "packets", "publishers", "qos", "route", "version5")
 
     def __init__(self, route: Route, generation: int, qos: int, version5: bool) -> None:
         self.route = route
         self.generation = generation
-        """Of the routes when the first message came."""
+        """Generation of the routes when the batch was opened."""
         self.qos = qos
         self.version5 = version5
         self.publishers: list[Publisher] = []
@@ -210,25 +230,26 @@ class Batch:
         self.heads: list[int] = []
         """Bytes before the payload in each packet."""
         self.arrivals: list[int] | None = [] if route.partitions else None
-        """The place of each message among all of this turn, where one publisher's may be in several batches."""
+        """Order of arrival of each message in this turn, where one publisher may be in several batches."""
 
     def add(self, publisher: Publisher, packet: bytes, name_end: int, head: int) -> None:
-        """One more message."""
+        """Append a message."""
         self.publishers.append(publisher)
         self.packets.append(packet)
         self.name_ends.append(name_end)
         self.heads.append(head)
 
     def identifier(self, at: int) -> int:
-        """The packet identifier that a message came with."""
+        """The packet identifier of a message, from its packet."""
         packet, name_end = self.packets[at], self.name_ends[at]
         return packet[name_end] << 8 | packet[name_end + 1]
 
 
 class RouteTable:
-    """Receivers by topic filter, and routes by topic. The tree is walked only for topics that are not in the cache."""
+    """Receivers by topic filter (`tree`), and routes by topic (`cache`). The tree is searched on a cache miss only."""
 
-    # A publisher that never repeats a topic must not fill the memory; whoever repeats one soon has it back.
+    # A publisher that never repeats a topic must not fill the memory. A full cache is emptied: topics that are in use
+    # are soon in it again, and no bookkeeping is needed on a hit.
     CACHE_SIZE = 100_000
     CACHE_BYTES = 64 << 20
     _MEMORY_SHARE = 16
@@ -237,15 +258,18 @@ class RouteTable:
 
     def __init__(self, memory: Budget) -> None:
         self.tree: TopicTree[Receiver] = TopicTree()
-        """Receivers by topic filter. Whoever changes it calls `forget` when the receiver is as it is to be."""
+        """Receivers by topic filter. Whoever changes it calls `forget` after the change is complete."""
         self._account = memory.account("routes", "")
         self._shared: dict[tuple[Receiver, ...], Route] = {}
         self.cache: dict[bytes, Route] = {}
         self.generation = 0
-        """Goes up whenever a route may have changed: whoever keeps one elsewhere looks here."""
+        """Goes up whenever a route may have changed. Whoever keeps a route elsewhere compares it."""
 
     def find(self, topic: bytes, most_levels: int) -> Route:
-        """The route of a topic; a topic name that is not allowed raises ProtocolError."""
+        """The route of a topic; ProtocolError if the topic name is not allowed.
+
+        Only checked topics get into the cache, so a hit needs no check.
+        """
         route = self.cache.get(topic)
         if route is not None:
             return route
@@ -268,18 +292,18 @@ class RouteTable:
         return route
 
     def forget(self, topic_filter: str) -> None:
-        """A subscription to this filter came, went or changed."""
+        """Drop the routes that a change of this filter affects."""
         if "+" in topic_filter or "#" in topic_filter:
             self.forget_all()
             return
         self.generation += 1
-        # Only one topic matches, so nobody else has its route. All others go on sharing theirs, and travel together.
+        # Only one topic matches this filter, so no other topic has its route. All other routes stay valid and shared.
         route = self.cache.pop(topic_filter.encode(), None)
         if route is not None:
             self._shared.pop(route.receivers, None)
 
     def forget_all(self) -> None:
-        """Any route may have changed."""
+        """Drop all routes."""
         self.generation += 1
         self._shared.clear()
         self._empty()

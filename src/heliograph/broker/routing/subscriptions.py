@@ -1,7 +1,7 @@
-"""Subscriptions to topics: made, changed and removed, alone and in groups of sharers.
+"""MQTT subscriptions: made, changed and removed, alone or as members of a shared subscription.
 
-A subscription of a durable session has a place in the log (its spool) from the moment on in which it wants messages of
-QoS 1 or 2. When it goes, or wants QoS 0 only, the place is retired: what is in flight may still be acknowledged.
+A subscription of a durable session gets a spool when it first asks for QoS 1 or 2. When it ends, or asks for QoS 0
+only, the spool is retired: messages in flight may still be acknowledged, the rest is forgotten.
 """
 
 from heliograph.broker.core.services import Services
@@ -15,10 +15,10 @@ from heliograph.mqtt import ProtocolError, Reason, check_topic_filter, packets, 
 
 
 class Subscriptions:
-    """`broker.subscriptions`."""
+    """All subscriptions of one broker (`broker.subscriptions`)."""
 
     def __init__(self, services: Services, store: Store | None, routes: RouteTable, held: BufferTotals) -> None:
-        """`held` is what waits in all buffers together."""
+        """`held` counts what waits in all buffers together."""
         self._services = services
         self._store = store
         self._routes = routes
@@ -28,7 +28,7 @@ class Subscriptions:
         self.count = 0
 
     def subscribe(self, session: Session, asked: packets.Subscription, identifier: int | None = None) -> Reason:
-        """Add or change a subscription; what SUBACK says about it."""
+        """Add or change a subscription. Returns the reason code for SUBACK."""
         try:
             check_topic_filter(asked.filter)
             group_name, topic_filter = split_share(asked.filter)
@@ -50,7 +50,7 @@ class Subscriptions:
         return Reason(asked.qos)
 
     def _keep(self, store: Store, subscription: Subscription) -> None:
-        """A durable session has subscribed: from now on the log keeps its messages, unless it wants none with QoS."""
+        """Make or retire the spool of a subscription of a durable session, as its QoS demands."""
         group = subscription.group
         if subscription.qos and subscription.spool is None:
             subscription.spool = store.new_spool()
@@ -65,7 +65,10 @@ class Subscriptions:
         store.note_subscribed(subscription)
 
     def _leave_behind(self, subscription: Subscription) -> None:
-        """What is on its way for a subscription goes on under what it was, which is like one that was unsubscribed."""
+        """Give messages in flight to a copy of the subscription, as if the old one had been unsubscribed.
+
+        So acknowledgements still find the retired cursor.
+        """
         was = subscription.copy()
         window = subscription.session.window
         for flight in window.sent if window else ():
@@ -76,7 +79,7 @@ class Subscriptions:
         store.retire_spool(spool, in_flight=spool.cursor.pending > spool.count)
 
     def restore(self, session: Session, full: str, spool: Spool | None) -> Subscription:
-        """Put a subscription where it was before the broker was started; ProtocolError if there cannot be such."""
+        """Restore a subscription that was found in the log; ProtocolError if its filter is not valid."""
         check_topic_filter(full)
         group_name, topic_filter = split_share(full)
         subscription = self._add(session, full, group_name, topic_filter)
@@ -111,7 +114,7 @@ class Subscriptions:
         return subscription
 
     def unsubscribe(self, session: Session, full: str) -> Reason:
-        """Remove a subscription with what waits for it; what UNSUBACK says about it."""
+        """Remove a subscription with its backlog. Returns the reason code for UNSUBACK."""
         subscription = session.subscriptions.get(full)
         if subscription is None:
             return Reason.NO_SUBSCRIPTION_EXISTED
@@ -119,7 +122,7 @@ class Subscriptions:
         return Reason.SUCCESS
 
     def remove(self, session: Session, subscription: Subscription) -> Steps | None:
-        """Remove a subscription; how what waits for it is forgotten."""
+        """Remove a subscription. Returns the steps that drop its backlog, which the caller runs."""
         full = subscription.filter
         del session.subscriptions[full]
         session.account.refund(subscription_cost(full))

@@ -1,1 +1,1 @@
-"""What is known of MQTT clients: sessions, their subscriptions, what waits for them and what is in flight to them."""
+"""Sessions of MQTT clients: subscriptions, backlog (buffer and spool), and messages in flight (window)."""

@@ -1,4 +1,17 @@
-"""The bounded buffer of a subscription: what waits while its receivers cannot take more."""
+"""The bounded buffer of a subscription: messages in memory that wait until the client can take more.
+
+Theory of operation
+
+1. A buffer has two queues of `Waiting` entries, each a piece of a span. QoS 0 waits in `late`, QoS 1 and 2 in
+`waiting`. 2. `count` is the number of messages in both queues; `bytes` the size of the spans. A span counts in full
+until its last
+   message has left the buffer, because it stays in memory that long.
+3. Three limits: messages and bytes of this buffer, bytes of all buffers together (`BufferTotals`, where a span that is
+   in many buffers counts once), and the memory account of the owner. An empty buffer takes a message of any size that
+   the account has room for, or it could never be delivered.
+4. When full, new messages are rejected or old ones discarded (`WhenFull`). Both are counted.
+5. Every entry that leaves goes through `pop`, which keeps all of these sums right.
+"""
 
 from collections import deque
 
@@ -9,17 +22,17 @@ from heliograph.broker.core.span import Span
 from heliograph.mqtt import packet_bounds
 
 Waiting = tuple[Span | bytes, int, int]
-"""Messages lo to hi of a span; or of plain QoS 0 packets already in the form that the receiver gets."""
+"""Messages lo to hi of a span, or of encoded QoS 0 packets that are passed on as they are."""
 
 _COST = 200
-"""Bytes of memory that packets take beside their own while they wait."""
+"""Bytes of memory for the objects around encoded packets while they wait."""
 _FORGOTTEN_AT_ONCE = 500
 _ANY_SIZE = 1 << 30
-_ANY_VERSION = 4  # the packets were good when they came, and MQTT 3 is the more lenient one about lengths
+_ANY_VERSION = 4  # the packets were checked when they came in; MQTT 3 is more lenient about lengths
 
 
 def cut_packets(data: bytes, lo: int, hi: int) -> bytes:
-    """Packets `lo` to `hi` of a run of packets of any lengths."""
+    """Packets `lo` to `hi` of several packets of any lengths in one piece."""
     start = pos = 0
     for index in range(hi):
         if index == lo:
@@ -31,42 +44,42 @@ def cut_packets(data: bytes, lo: int, hi: int) -> bytes:
 
 
 def _size(what: Span | bytes) -> int:
-    """Bytes of memory that it takes."""
+    """Bytes of memory that an entry takes."""
     return _COST + len(what) if isinstance(what, bytes) else what.cost
 
 
 class BufferTotals:
-    """What waits in all buffers together. The bytes of a span count once, in however many buffers it is."""
+    """The totals of all buffers together. The bytes of a span count once, in however many buffers it waits."""
 
     __slots__ = ("bytes", "messages")
 
     def __init__(self) -> None:
         self.bytes = 0
         self.messages = 0
-        """Messages, for each buffer that they are in."""
+        """Messages; one that waits in several buffers counts in each."""
 
     def take(self, what: Span | bytes) -> None:
-        """Another buffer has this."""
+        """Count an entry that has been put into another buffer."""
         self.bytes += self.growth(what)
         if not isinstance(what, bytes):
             what.held += 1
 
     def release(self, what: Span | bytes) -> None:
-        """A buffer has this no longer."""
+        """Discount an entry that has left a buffer."""
         if not isinstance(what, bytes):
             what.held -= 1
         self.bytes -= self.growth(what)
 
     def growth(self, what: Span | bytes) -> int:
-        """How many bytes more there would be with this in one more buffer."""
+        """By how many bytes the total grows if this is put into one more buffer."""
         return _size(what) if isinstance(what, bytes) or not what.held else 0
 
 
 class Buffer:
     """Messages waiting for one subscription (or for one group of sharers), oldest first.
 
-    QoS 0 messages wait apart from the others (`late`): they need only a writable connection, QoS 1 and 2 also need
-    room in the receiver's window, and the standard orders messages per QoS.
+    QoS 0 messages wait apart from the others (`late`), because they need only a writable connection, while QoS 1 and 2
+    also need room in the window. The order of messages is defined per QoS (MQTT-4.6.0), so this keeps it.
     """
 
     __slots__ = (
@@ -83,14 +96,14 @@ class Buffer:
     )
 
     def __init__(self, held: BufferTotals, account: Account) -> None:
-        """What waits is charged to the account."""
+        """Memory is charged to the account, which is that of the session or the group."""
         self._held = held
         self._account = account
         self._count = 0
         self.late: deque[Waiting] = deque()
         self.waiting: deque[Waiting] = deque()
         self.bytes = 0
-        """Size of all that waits. A span counts as a whole until its last message has gone: so long it is in memory."""
+        """Bytes of all that waits. A span counts in full until its last message has left: it is in memory that long."""
         self.high_water = 0
         self.rejected = 0
         self.discarded = 0
@@ -98,7 +111,7 @@ class Buffer:
 
     @property
     def count(self) -> int:
-        """Messages that wait."""
+        """Messages that wait. Setting it keeps the total of all buffers right."""
         return self._count
 
     @count.setter
@@ -107,9 +120,9 @@ class Buffer:
         self._count = number
 
     def add(self, queue: deque[Waiting], what: Span | bytes, lo: int, hi: int, limits: Limits) -> int:
-        """Let messages wait in `queue` (one of the two), as far as the limit allows; how many of them were taken.
+        """Append messages to `queue` (one of the two) as far as the limits allow. Returns how many were taken.
 
-        One that is taken and discarded at once, because newer ones need its place, has been taken.
+        Messages that are discarded at once, because newer ones of the same span need the room, count as taken.
         """
         taken = hi - lo
         if limits.when_full is WhenFull.DISCARD_OLD:
@@ -119,6 +132,7 @@ class Buffer:
         if self._is_too_much(what, limits):
             self.rejected += taken
             return 0
+        # Bytes fit; now the number of messages.
         room = limits.max_messages - self.count
         if hi - lo > room:
             if limits.when_full is WhenFull.DISCARD_OLD:
@@ -137,18 +151,19 @@ class Buffer:
         return taken
 
     def is_full_for(self, what: Span | bytes, number: int, limits: Limits) -> bool:
-        """Whether there is no room for so many messages."""
+        """Whether there is no room for `number` messages."""
         return self.count + number > limits.max_messages or self._is_too_much(what, limits)
 
     def _is_too_much(self, what: Span | bytes, limits: Limits) -> bool:
-        """Whether there would be too many bytes here, in all buffers together, or in memory.
+        """Whether the entry exceeds the bytes of this buffer, of all buffers together, or of the account.
 
-        An empty buffer takes anything that there is memory for.
+        An empty buffer takes anything that the account has room for.
         """
         if self.bytes and self.bytes + _size(what) > limits.max_bytes:
             return True
         if self._held.bytes > 0 and self._held.bytes + self._held.growth(what) > limits.buffered_bytes:
             return True
+        # A span with a hold is charged already, to whoever keeps it as well.
         return (isinstance(what, bytes) or what.hold is None) and not self._account.has_room(_size(what))
 
     def _take(self, what: Span | bytes) -> None:
@@ -160,7 +175,10 @@ class Buffer:
             what.charge(self._account)
 
     def pop(self, queue: deque[Waiting]) -> None:
-        """What stands at the front of `queue` has been sent, all of it."""
+        """Remove the entry at the front of `queue`.
+
+        `count` is left to the caller, who may have sent a part of it before.
+        """
         what = queue.popleft()[0]
         self.bytes -= _size(what)
         self._held.release(what)
@@ -168,19 +186,22 @@ class Buffer:
             self._account.refund(_size(what))
 
     def put_back(self, span: Span, lo: int, hi: int) -> None:
-        """Messages that were on their way come back to the front; they have been counted in once, so no limit."""
+        """Put messages that were in flight back to the front. No limit applies: they were accepted once."""
         self.waiting.appendleft((span, lo, hi))
         self.count += hi - lo
         self._take(span)
         self.high_water = max(self.high_water, self.count)
 
     def clear_late(self) -> Steps:
-        """Forget waiting QoS 0 messages: their receiver has gone. There may be many: the steps do it."""
+        """Drop waiting QoS 0 messages, because the client has disconnected.
+
+        The caller runs the steps: there may be many.
+        """
         late, self.late = self.late, deque()
         return self._forget(late)
 
     def clear(self) -> Steps:
-        """Forget everything: nobody will ever want it. The steps do it."""
+        """Drop everything, because the subscription has ended. The caller runs the steps."""
         waiting, self.waiting = self.waiting, deque()
         waiting.extendleft(reversed(self.late))
         self.late = deque()
@@ -195,7 +216,10 @@ class Buffer:
             yield None
 
     def drop_expired(self, now: float) -> int:
-        """Drop what expired at the front of both queues; how many that were."""
+        """Drop expired messages at the front of both queues. Returns how many.
+
+        Messages behind one that has not expired are not looked at: they are dropped when they come to the front.
+        """
         dropped = 0
         for queue in (self.late, self.waiting):
             while queue:
@@ -209,7 +233,7 @@ class Buffer:
         return dropped
 
     def _discard(self, number: int) -> int:
-        """Discard up to `number` of the oldest messages, QoS 0 first; how many that were."""
+        """Discard up to `number` of the oldest messages, QoS 0 first. Returns how many."""
         done = 0
         for queue in (self.late, self.waiting):
             while queue and done < number:

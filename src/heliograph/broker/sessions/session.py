@@ -1,7 +1,8 @@
-"""Sessions and subscriptions: what the server remembers of one client, connected or not.
+"""Sessions, subscriptions and groups of sharers: the state of one client, connected or not.
 
-A session has subscriptions, by filter. Each knows its session, for that has the window and pays for what waits. Sharers
-of a filter form a group, which has the buffer and the place in the log for all of them.
+A session owns the window (messages in flight), the memory account and the subscriptions, by filter. A subscription owns
+its backlog: a buffer in memory, or a spool in the log if the session is durable. The members of a shared subscription
+form a group, which has one buffer and one spool for all of them.
 """
 
 from collections.abc import Callable
@@ -22,17 +23,17 @@ from heliograph.mqtt import Will, encode_varint
 
 FOR_EVER = 0xFFFFFFFF
 _COST = 3_000
-"""Bytes of memory that a session takes with its connection, names and what is kept in it aside."""
+"""Bytes of memory for the objects of a session, without its connection, its names and its backlog."""
 _USER_PROPERTY_COST = 200
 _IDENTIFIER_COST = 100
 _WORTH_CHARGING = 1_000
-"""Fewer identifiers than this are part of what a session takes."""
+"""Up to so many identifiers are covered by `_COST` and not charged by themselves."""
 
 
 def session_cost(client_id: str, will: Will | None) -> int:
     """Bytes of memory that a session takes."""
     size = _COST + len(client_id)
-    if will is not None:  # most have none
+    if will is not None:
         size += len(will.topic) + len(will.payload)
         for value in will.properties.values():
             if isinstance(value, list):
@@ -45,7 +46,7 @@ def session_cost(client_id: str, will: Will | None) -> int:
 class Session:
     """Subscriptions and unfinished deliveries of one client identifier.
 
-    Everything that most clients never use is made on first use: ten thousand idle devices are ten thousand of these.
+    Whatever most clients never use is made on first use, because a server has very many idle sessions.
     """
 
     __slots__ = (
@@ -70,42 +71,42 @@ class Session:
     def __init__(self, client_id: str, settled: Settled, account: Account, number: int = 0) -> None:
         self.client_id = client_id
         self.account = account
-        """What it takes of the server's memory."""
+        """The memory account of this client."""
         account.add(_COST + len(client_id))
         self._identifiers: Hold | None = None
         self.settled = settled
         self.number = number
-        """What the log calls it; 0 if it is not kept there."""
+        """Its number in the log; 0 for a session that is not durable."""
         self.outlet: Outlet = NOWHERE
         self.away: float | None = None
-        """Since when the client is away; None while it is connected."""
+        """When the client disconnected, by the broker's clock; None while it is connected."""
         self.expiry = 0
         """Seconds that the session outlives its connection."""
         self.end_timer: Timer | None = None
-        """Ends the session of a client that is away; None while connected or if it is kept for ever."""
+        """Ends the session when it expires; None while the client is connected, or if it never expires."""
         self.subscriptions: dict[str, Subscription] = {}
         self.window: Window[Subscription] | None = None
         self.inflight_limit = 0
         self.received: IdentifierSet | None = None
         """QoS 2 identifiers received from the client and not yet released."""
         self.backlog: dict[Subscription, None] | None = None
-        """Subscriptions with messages waiting in their buffer."""
+        """Subscriptions that may have waiting messages, in the order in which they began to wait."""
         self.will: Will | None = None
         self.will_timer: Timer | None = None
-        """Publishes the will of a client that has been away for its will delay."""
+        """Publishes the will at the end of the will delay."""
 
     def set_will(self, will: Will | None) -> None:
-        """What is to be published if the client goes without a word; None for nothing."""
+        """Set the message that is published if the client disconnects without DISCONNECT; None for no message."""
         if will is not self.will:
             self.account.add(session_cost(self.client_id, will) - session_cost(self.client_id, self.will))
             self.will = will
 
     def refund(self) -> None:
-        """The session is over: what it took is free again. What is still on its way has charges of its own."""
+        """The session has ended: refund its memory. Messages in flight have charges of their own."""
         self.account.refund(session_cost(self.client_id, self.will))
 
     def has_room_for(self, received: IdentifierSet) -> bool:
-        """Whether there is memory for the QoS 2 identifiers that have been received."""
+        """Whether there is memory for the identifiers of QoS 2 messages that were received."""
         if received.count < _WORTH_CHARGING:
             return True
         if self._identifiers is None:
@@ -113,7 +114,7 @@ class Session:
         return self._identifiers.set(_IDENTIFIER_COST * received.count)
 
     def forget_received(self, packet_id: int) -> None:
-        """A QoS 2 message has not been taken: it is new when it comes again."""
+        """Forget the identifier of a QoS 2 message that was not taken: when it comes again, it is no duplicate."""
         if self.received is not None:
             self.received.remove(packet_id, packet_id + 1)
 
@@ -122,12 +123,12 @@ class Session:
         return self.window.room() if self.window else self.inflight_limit
 
     def has_memory_for(self, span: Span) -> bool:
-        """Whether a span may be sent that is kept until it is acknowledged; one at a time always may."""
+        """Whether there is memory to keep a span until it is acknowledged. One message in flight is always allowed."""
         if span.hold is not None or self.window is None or not self.window.in_flight:
             return True
         budget = self.account.budget
         if budget.used < budget.limit >> 2 and len(span.data) < budget.limit >> 3:
-            return True  # there is room for more than that, whoever has what is taken
+            return True  # fast path: less than a quarter is used, so the account has room without looking at its share
         return self.account.has_room(span.cost)
 
     def own_window(self) -> "Window[Subscription]":
@@ -137,7 +138,7 @@ class Session:
         return self.window
 
     def attach(self, outlet: Outlet, limits: Limits, receive_maximum: int) -> None:
-        """The client is here, and takes `receive_maximum` unacknowledged messages at once."""
+        """The client has connected, and takes `receive_maximum` unacknowledged messages at once."""
         self.outlet = outlet
         self.inflight_limit = min(limits.inflight, receive_maximum)
         if self.window is not None:
@@ -146,9 +147,9 @@ class Session:
             subscription.outlet = outlet
 
     def detach(self) -> list[Steps | None]:
-        """The client has gone. QoS 0 messages that waited for it are dropped, as those that would come now.
+        """The client has disconnected: drop its QoS 0 backlog, as QoS 0 messages for it are dropped from now on.
 
-        There may be many of them: whoever calls this does the steps.
+        The caller runs the steps: there may be many messages.
         """
         left: list[Steps | None] = []
         self.outlet = NOWHERE
@@ -163,7 +164,7 @@ class Session:
         return left
 
     def note_backlog(self, subscription: "Subscription") -> None:
-        """Messages wait for this subscription: look there when the client can take more."""
+        """Note that messages wait for this subscription, so that `Delivery.pump` looks there."""
         if self.backlog is None:
             self.backlog = {}
         self.backlog[subscription] = None
@@ -171,11 +172,11 @@ class Session:
 
 _SUBSCRIPTION_IDENTIFIER = b"\x0b"
 _SUBSCRIPTION_COST = 1_200
-"""Bytes of memory that a subscription takes, with its place in the log and its filter aside."""
+"""Bytes of memory for the objects of a subscription, with its cursor, without its filter."""
 
 
 def subscription_cost(topic_filter: str) -> int:
-    """Bytes of memory that a subscription takes. The filter is there twice: as a whole, and level by level."""
+    """Bytes of memory that a subscription takes. The filter is in memory twice: as a whole, and in the topic tree."""
     return _SUBSCRIPTION_COST + 2 * len(topic_filter)
 
 
@@ -203,22 +204,22 @@ class Subscription:
         """The filter as the client wrote it, prefix of a shared subscription included."""
         self.group = group
         self.outlet: Outlet = session.outlet
-        """The session's outlet, here too because each delivery needs it."""
+        """The session's outlet; a copy, because every delivery needs it and the extra attribute hop costs time."""
         self.qos = 0
         self.no_local = False
         self.retain_as_published = False
         self.extra = b""
         """The encoded subscription identifier property, if the client gave one."""
-        # Most subscriptions never need to buffer anything: it is made with the first message that has to wait.
+        # Most subscriptions never buffer anything, so the buffer is made when the first message has to wait.
         self.buffer: Buffer | None = group.buffer if group else None
         self.spool: Spool | None = group.spool if group else None
-        """What the log keeps for this subscription; None if nothing is kept there."""
+        """The backlog in the log; None if the subscription is not durable."""
         self.retained: Walk | None = None
-        """What is retained and yet to be sent, while the client's SUBSCRIBE is being taken."""
+        """Retained messages that are still to be sent after SUBSCRIBE; None when all have been sent."""
         self.sent = 0
 
     def set_options(self, qos: int, no_local: bool, retain_as_published: bool, identifier: int | None) -> None:
-        """What SUBSCRIBE asked for; a later SUBSCRIBE to the same filter changes it."""
+        """Set the options of SUBSCRIBE; a later SUBSCRIBE to the same filter changes them."""
         self.qos = qos
         self.no_local = no_local
         self.retain_as_published = retain_as_published
@@ -226,11 +227,11 @@ class Subscription:
 
     @property
     def is_there(self) -> bool:
-        """Whether its client still has it."""
+        """Whether the client is still subscribed; False after UNSUBSCRIBE."""
         return self.session.subscriptions.get(self.filter) is self
 
     def copy(self) -> "Subscription":
-        """Another one for the same messages, with the same options."""
+        """Another subscription object with the same options and spool. It is not in the session's table."""
         other = Subscription(self.session, self.filter, self.group)
         other.qos, other.no_local, other.retain_as_published = self.qos, self.no_local, self.retain_as_published
         other.extra, other.spool = self.extra, self.spool
@@ -244,7 +245,7 @@ class Subscription:
 
 
 class ShareGroup:
-    """The sharers of one filter under one name: each message goes to one of them."""
+    """The members of one shared subscription: each message goes to one of them."""
 
     __slots__ = ("buffer", "filter", "members", "name", "spool", "turn")
 
@@ -254,14 +255,15 @@ class ShareGroup:
         self.members: list[Subscription] = []
         self.buffer = Buffer(held, account)
         self.spool: Spool | None = None
-        """What the log keeps for the group, once a durable session is among its members."""
+        """The backlog in the log, once a durable session is among the members."""
         self.turn = 0
-        """The member that was the last to get something, or the first if all have got something."""
+        """Index of the member before the one that is asked first next time; see `in_turn`."""
 
     def in_turn(self, can_take: Callable[[Subscription], object], most: int) -> list[Subscription]:
-        """Members that can take messages, at most so many, beginning with the one whose turn it is.
+        """Members that can take messages, at most `most`, beginning with the one whose turn it is.
 
-        The next call begins behind the last of them, or one later if that is the same.
+        The next call begins after the last of them. If all members were wanted, or fewer could take some, it begins one
+        member later than this call, so that the first share does not always go to the same one.
         """
         members, found = self.members, []
         first = (self.turn + 1) % len(members)

@@ -1,19 +1,25 @@
-"""The window of messages on their way to one client, unacknowledged: QoS 1 and 2 as ranges of packet identifiers.
+"""The window of a session: QoS 1 and 2 messages in flight to one client, as ranges of packet identifiers.
 
 Theory of operation
 1. Identifiers are issued in order, 1 to 65535 and round again, in ranges: one `Flight` per delivered piece of a span.
+   Ranges are what makes this fast: a thousand messages cost one object, and their acknowledgements one subtraction.
 2. `sent` holds flights that wait for PUBACK (QoS 1) or PUBREC (QoS 2), oldest first. Acknowledgements normally come
-   in order and shrink the first flight from its front.
-3. PUBREC moves identifiers from `sent` to `released`, where they wait for PUBCOMP; the message itself is done with.
+   in order (MQTT-4.6.0) and shrink the first flight from its front.
+3. PUBREC moves identifiers from `sent` to `released`, where they wait for PUBCOMP. The message itself is settled then.
 4. An acknowledgement out of order splits a flight. From then on the window is `scattered`: the oldest identifier is
-   no longer at the front of a queue and has to be looked for before new ones are issued. That ends when it is empty.
-5. A client may acknowledge anything, again and again. From the first acknowledgement that is not for the oldest on,
-   sets of identifiers tell the unknown ones apart before anybody searches a queue. They too go when it is empty.
-   Unknown ones are ignored; the wrong kind of acknowledgement for something that is in flight is a protocol error.
-6. Messages from the log carry their cursor and offset. When they are done with (PUBACK, PUBREC), that is noted in
-   `settled`, a list that belongs to whoever keeps the cursors. Those of a client that has gone are not kept in memory:
-   `span` is None until they are read back.
-7. After a reconnect, everything in `sent` is `held` until it is sent again, as far as the client takes that much.
+   no longer at the front of a queue, and all of them are looked at before new ones are issued. That ends when the
+   window is empty.
+   5. A client may send any acknowledgement, as often as it likes. From the first one that is not for the oldest message
+      on, sets of identifiers (`_sent_ids`, `_released_ids`) answer whether an identifier is in flight, so that unknown
+      ones do not cost a search of the queues. The sets are dropped when the window is empty. Unknown identifiers are
+      ignored; the wrong kind of acknowledgement for a message in flight is a protocol error.
+   6. Messages from the log carry their cursor and offset. When they are acknowledged (PUBACK, PUBREC), that is appended
+      to `settled`, a list that the store empties at the end of the turn. While a client is disconnected, the spans of
+      these messages are not kept in memory: `span` is None until they are read back.
+   7. After a reconnect, everything in `sent` is `held` until it is sent again, as far as the client's limit allows.
+
+   Invariants: `in_flight` is the number of identifiers in `sent` and `released` together. No identifier is in both.
+   Held flights are at the end of `sent`, and `holds` tells whether there are any.
 """
 
 from collections import deque
@@ -27,15 +33,15 @@ from heliograph.log import Cursor
 from heliograph.mqtt import LAST_ID, ProtocolError, Reason
 
 Settled = list[tuple[Cursor, int, int]]
-"""Cursor, offset and number of messages that are done with."""
+"""Cursor, offset and number of messages that were acknowledged."""
 
 
 class Charged(Protocol):
-    """Who pays for what is kept in memory: a session."""
+    """Whoever pays for messages in memory: a session."""
 
     @property
     def account(self) -> Account:
-        """Its account."""
+        """Its memory account."""
 
 
 class Sharers(Protocol):
@@ -43,15 +49,15 @@ class Sharers(Protocol):
 
     @property
     def members(self) -> Sized:
-        """Those that are left."""
+        """The members that are still subscribed."""
 
 
 class Recipient(Protocol):
-    """What messages were sent for, as far as a window asks: a subscription."""
+    """The subscription that messages were sent for, as far as a window needs it."""
 
     @property
     def session(self) -> Charged:
-        """The session of its client."""
+        """The session that it belongs to."""
 
     @property
     def group(self) -> Sharers | None:
@@ -60,7 +66,8 @@ class Recipient(Protocol):
 
 R = TypeVar("R", bound=Recipient)
 
-# So many spans on their way, and of so few bytes, are part of what a session takes. The others are charged.
+# Up to so many spans in flight, of at most so many bytes each, are covered by the fixed cost of a session. Charging
+# them by themselves would cost time for each message of each client.
 _FEW = 4
 _SMALL = 4096
 
@@ -89,12 +96,12 @@ class Flight(Generic[R]):
         self.lo = lo
         self.cursor = cursor
         self.offset = offset
-        """Of the first message in the cursor."""
+        """Offset of the first message in the cursor."""
         self.held = False
-        """Not yet sent again after a reconnect."""
+        """Still to be sent again after a reconnect."""
 
     def split(self, at: int) -> "Flight[R]":
-        """Cut everything from message `at` on off; it is a flight of its own."""
+        """Cut off everything from message `at` on, as a flight of its own."""
         tail = Flight(
             self.first + at,
             self.count - at,
@@ -110,7 +117,7 @@ class Flight(Generic[R]):
         return tail
 
     def drop_front(self, number: int) -> None:
-        """The oldest `number` messages are done."""
+        """Remove the oldest `number` messages."""
         self.first += number
         self.lo += number
         self.offset += number
@@ -118,7 +125,7 @@ class Flight(Generic[R]):
 
 
 class Window(Generic[R]):
-    """What is in flight to one client, at most `limit` messages."""
+    """Messages in flight to one client, at most `limit`."""
 
     __slots__ = (
         "_released_ids",
@@ -140,12 +147,12 @@ class Window(Generic[R]):
         self.in_flight = 0
         self.sent: deque[Flight[R]] = deque()
         self.released: deque[list[int]] = deque()
-        """[first identifier, count] of QoS 2 messages that the client has, and whose PUBCOMP is awaited."""
+        """[first identifier, count] of QoS 2 messages that were received (PUBREC) and wait for PUBCOMP."""
         self.scattered = False
         self._sent_ids: set[int] | None = None
         self._released_ids: set[int] | None = None
         self.holds = False
-        """Something has not been sent again yet after a reconnect; nothing new is sent before that."""
+        """Flights are still to be sent again after a reconnect; nothing new is sent before that."""
 
     def room(self) -> int:
         """How many messages can be sent now with consecutive identifiers."""
@@ -154,11 +161,11 @@ class Window(Generic[R]):
             return 0
         if self.in_flight:
             gap = self._gap()
-            if not gap:  # the client has left one unacknowledged while identifiers went all the way round
+            if not gap:  # the next identifier is still in use, as one stayed unacknowledged
                 self._skip_used()
                 gap = self._gap()
             room = min(room, gap)
-        return min(room, LAST_ID + 1 - self.next_id)
+        return min(room, LAST_ID + 1 - self.next_id)  # a range does not wrap
 
     def _gap(self) -> int:
         """How many identifiers from the next one on are free."""
@@ -168,6 +175,7 @@ class Window(Generic[R]):
             firsts = [self.sent[0].first] if self.sent else []
             if self.released:
                 firsts.append(self.released[0][0])
+        # Identifiers are a ring of 65535: the distance to the nearest one in use.
         return min([(first - self.next_id) % LAST_ID for first in firsts])
 
     def _skip_used(self) -> None:
@@ -179,7 +187,7 @@ class Window(Generic[R]):
 
     @property
     def is_roomy(self) -> bool:
-        """Whether less than half of it is in use, so that no message waits for another to be acknowledged."""
+        """Whether less than half of the window is in use, so that no message waits for an acknowledgement."""
         return 2 * self.in_flight < self.limit
 
     def issue(
@@ -192,7 +200,7 @@ class Window(Generic[R]):
         cursor: Cursor | None = None,
         offset: int = 0,
     ) -> int:
-        """Take `count` messages (no more than `room()`) into the window; the first of their identifiers."""
+        """Put `count` messages (no more than `room()`) in flight. Returns the first of their identifiers."""
         first = self.next_id
         self.next_id = first + count if first + count <= LAST_ID else 1
         self.in_flight += count
@@ -204,7 +212,7 @@ class Window(Generic[R]):
         return first
 
     def acknowledge(self, first: int, count: int) -> None:
-        """PUBACK for these identifiers; those that are not in flight are ignored, those of QoS 2 a ProtocolError."""
+        """Handle PUBACK for these identifiers. Those not in flight are ignored, those of QoS 2 are a ProtocolError."""
         while count:
             taken = self._take(first, count, qos=1)
             if not taken and (self.awaits_receipt(first) or self.awaits_completion(first)):
@@ -214,7 +222,10 @@ class Window(Generic[R]):
         self._tidy()
 
     def receive(self, first: int, count: int) -> list[int]:
-        """PUBREC for these identifiers: they now wait for PUBCOMP. Those that did not wait for PUBREC are returned."""
+        """Handle PUBREC for these identifiers: they now wait for PUBCOMP.
+
+        Returns those that did not wait for PUBREC.
+        """
         unknown: list[int] = []
         while count:
             taken = self._take(first, count, qos=2)
@@ -226,7 +237,7 @@ class Window(Generic[R]):
         return unknown
 
     def refuse(self, packet_id: int) -> None:
-        """PUBREC with an error: the message is done with, no PUBREL follows."""
+        """Handle PUBREC with an error: the message is settled, and no PUBREL follows (MQTT 5, 4.3.3)."""
         taken = self._take(packet_id, 1, qos=2)
         if not taken:
             self.check_not_qos1(packet_id)
@@ -234,12 +245,15 @@ class Window(Generic[R]):
         self._tidy()
 
     def check_not_qos1(self, packet_id: int) -> None:
-        """PUBREC for an identifier that did not wait for it: a ProtocolError if it waits for PUBACK."""
+        """Check a PUBREC that was not expected: ProtocolError if the identifier waits for PUBACK."""
         if self.awaits_receipt(packet_id):
             raise ProtocolError(Reason.PROTOCOL_ERROR, f"PUBREC for packet identifier {packet_id}, which has QoS 1")
 
     def complete(self, first: int, count: int) -> None:
-        """PUBCOMP for these identifiers; those not in flight are ignored, those without PUBREC a ProtocolError."""
+        """Handle PUBCOMP for these identifiers.
+
+        Those not in flight are ignored, those without PUBREC a ProtocolError.
+        """
         while count:
             front = self.released[0] if self.released else None
             if front is not None and front[0] == first:
@@ -262,13 +276,13 @@ class Window(Generic[R]):
         self._tidy()
 
     def awaits_receipt(self, packet_id: int) -> bool:
-        """True if this identifier is on its way, and neither PUBACK nor PUBREC has come for it."""
+        """Whether this identifier is in flight and waits for PUBACK or PUBREC. Builds the set on first use."""
         if self._sent_ids is None:
             self._sent_ids = {i for f in self.sent for i in range(f.first, f.first + f.count)}
         return packet_id in self._sent_ids
 
     def awaits_completion(self, packet_id: int) -> bool:
-        """True if this identifier has been received and released, but not completed."""
+        """Whether this identifier waits for PUBCOMP. Builds the set on first use."""
         if self._released_ids is None:
             self._released_ids = {i for first, count in self.released for i in range(first, first + count)}
         return packet_id in self._released_ids
@@ -285,7 +299,7 @@ class Window(Generic[R]):
         return back
 
     def restore(self, flights: list[Flight[R]], released: list[tuple[int, int]], next_id: int) -> None:
-        """Be as another window was: what had been sent, received, and not yet used."""
+        """Take the state of another window: flights, released identifiers, and the next identifier."""
         self.sent = deque(flights)
         self.released = deque([first, count] for first, count in released)
         self.next_id = next_id
@@ -293,19 +307,21 @@ class Window(Generic[R]):
         self.scattered = self.in_flight > 0
 
     def forget_spans(self) -> None:
-        """The client has gone: what can be read back from the log need not be in memory."""
+        """The client has disconnected: release spans that can be read back from the log."""
         for flight in self.sent:
             if flight.cursor is not None:
                 flight.span = None
 
     def hold_all(self) -> None:
-        """The client has come back: everything in `sent` is to be sent again."""
+        """The client has reconnected: everything in `sent` is to be sent again."""
         self.holds = bool(self.sent)
         for flight in self.sent:
             flight.held = True
 
     def let_go(self) -> list[Flight[R]]:
-        """Held flights that the client can take now, in their order; they are not held any more."""
+        """Held flights that the client can take now, in order. They are not held any more."""
+        # The new connection may have a smaller receive maximum than messages are in flight. Held flights do not use it
+        # yet.
         room = self.limit - self.in_flight + sum(f.count for f in self.sent if f.held)
         flights: list[Flight[R]] = []
         for flight in self.sent:
@@ -324,13 +340,13 @@ class Window(Generic[R]):
         return flights
 
     def hold_again(self, flights: list[Flight[R]]) -> None:
-        """These, the last that `let_go` gave, cannot be sent yet."""
+        """Hold these flights again, the last of those that `let_go` returned: they cannot be sent yet."""
         for flight in flights:
             flight.held = True
         self.holds = True
 
     def take_apart(self, flight: Flight[R], span: MixedSpan) -> None:
-        """From now on, each message of a flight is one of its own."""
+        """Split a flight into one flight per message."""
         at = self.sent.index(flight)
         rest: Flight[R] | None = flight
         while rest is not None:
@@ -341,7 +357,7 @@ class Window(Generic[R]):
             one.span, one.lo = span.single(one.lo), 0
 
     def drop(self, flight: Flight[R]) -> None:
-        """The messages of a flight are done with, whatever the client says."""
+        """Settle the messages of a flight without an acknowledgement: they cannot be sent to this client."""
         self.sent.remove(flight)
         if flight.cursor is not None:
             self._settled.append((flight.cursor, flight.offset, flight.count))
@@ -350,7 +366,10 @@ class Window(Generic[R]):
         self._tidy()
 
     def _take(self, first: int, count: int, qos: int) -> int:
-        """Take identifiers from `first` on out of `sent`: as many as the oldest flight has, or one out of order."""
+        """Take identifiers from `first` on out of `sent`: as many as the oldest flight has, or one out of order.
+
+        Returns how many. One call per flight is the fast path: clients acknowledge in order.
+        """
         if not self.sent:
             return 0
         flight = self.sent[0]
@@ -418,6 +437,7 @@ class Window(Generic[R]):
         return 0
 
     def _tidy(self) -> None:
+        # Empty: the costly state for acknowledgements out of order is not needed any more.
         if not self.in_flight:
             self.scattered = False
             self._sent_ids = self._released_ids = None

@@ -1,1 +1,1 @@
-"""What is durable: what stands in the log, when it is written, and when it is safe to tell of it."""
+"""Storage: what the broker writes to the log, when it is written, and when clients may be told that it is safe."""

@@ -1,8 +1,17 @@
-"""What clients are told only when it is safe: packets and actions that wait for the log.
+"""Packets and actions that are held back until the log is safe.
 
-How soon a turn is safe depends on who waits for it. A client that sends again right after it has been answered is *in
-conversation*: it waits for the disk with each message, so a turn that it waits for is forced at once. All others can
-wait for the pace of commits (`LogOptions.interval`).
+Theory of operation
+
+1. An acknowledgement, or a message to a receiver, must not leave before what it promises or reveals is on the disk. So
+   packets of a turn are gathered in its `_Held`. When the turn ends, `until` is set to the end of the log; when the log
+   is safe up to there, the packets go into their outlets and the actions are done.
+2. Turns are released strictly in order, and within a turn packets in the order in which they were held. So a client
+   gets its packets in order. A packet that needs no safety itself, but follows one that is held, is put behind it
+   (`hold_behind`). `outlet.unsafe` counts the held packets of a client.
+3. How soon the disk is forced depends on who waits. A client that sends again right after it was answered is *in
+   conversation*: each of its messages waits for the disk, so a turn that it waits for is forced at once (`at_once`).
+   All others wait for the commit interval (`LogOptions.interval`), and share the cost of forcing.
+4. After `forget`, nothing that was held ever leaves: it is not known what the log has.
 """
 
 from collections import deque
@@ -14,63 +23,66 @@ from heliograph.log import MessageLog
 
 _RELEASED_AT_ONCE = 100
 _DONE_AT_ONCE = 16
-"""Packets that leave, and actions that are done, before it is seen whether that is enough for one turn."""
+"""Packets that are released, and actions that are done, before the caller is asked whether that is enough."""
 _CONVERSATION = 10
-"""Intervals between two commits: a client that sends something within this time of its last answer is in conversation.
-So the pace of commits makes no client slower than by a tenth."""
+"""Commit intervals: a client that sends within so many of its last answer is in conversation.
+
+So the commit interval makes no client slower than by a tenth."""
 
 Action = tuple[Callable[[], None], Outlet | None]
-"""What is done when a turn is safe, and the client on whose account."""
+"""What is done when a turn is safe, and the client that is blamed if it fails."""
 
 
 class _Held:
-    """What waits for one turn: packets, column by column because there may be one for every client, and actions."""
+    """What waits for one turn: packets and actions. Packets are stored as columns, as there may be one per client."""
 
     __slots__ = ("actions", "at", "chunks", "outlets", "until")
 
     def __init__(self) -> None:
         self.until = 0
-        """It may leave when the log is safe up to there."""
+        """Position up to which the log must be safe."""
         self.outlets: list[Outlet] = []
         self.chunks: list[bytes] = []
         self.at = 0
-        """So many packets have left."""
+        """Number of packets that were released already."""
         self.actions: deque[Action] = deque()
 
     @property
     def has_packets(self) -> bool:
-        """Whether there are packets that have not left."""
+        """Whether there are packets that were not released yet."""
         return self.at < len(self.outlets)
 
 
 class HeldBack:
-    """`broker.turn.held`, if there is a log."""
+    """What is held back in one broker with a log (`broker.turn.held`)."""
 
     def __init__(self, ledger: MessageLog, interval: float, now: Callable[[], float], defects: Defects) -> None:
-        """`interval` is that between two commits."""
+        """`interval` is the commit interval in seconds."""
         self._ledger = ledger
         self._now = now
         self._defects = defects
         self._conversation = _CONVERSATION * interval
         self._turn = _Held()
         self.at_once = False
-        """Somebody in conversation waits for this turn."""
+        """A client in conversation waits for this turn."""
         self._turns: deque[_Held] = deque()
-        """Turns that are over."""
+        """Turns that have ended, oldest first."""
 
-    # This turn
+    # The turn that is under way.
 
     def hold(self, outlet: Outlet, chunk: bytes) -> None:
-        """Write these packets when this turn is safe."""
+        """Write a packet when this turn is safe."""
         self._put(self._turn, outlet, chunk)
 
     def hold_behind(self, outlet: Outlet, chunk: bytes) -> None:
-        """Write these packets after those that are held for this outlet. They need not wait for this turn."""
+        """Write a packet after those that are held for this outlet. It need not wait for this turn itself."""
+        # The last ended turn will do, unless this one may hold packets for the same outlet, or that one was released in
+        # part.
         last = self._turns[-1] if self._turns else self._turn
         self._put(self._turn if self._turn.outlets or not last.has_packets else last, outlet, chunk)
 
     def answer(self, outlet: Outlet, chunk: bytes) -> None:
-        """Like `hold`, for packets that this client may be waiting for before it sends more."""
+        """Like `hold`, for a packet that the client may wait for before it sends more."""
         self._put(self._turn, outlet, chunk)
         if not self.at_once:
             self.at_once = self._is_in_conversation(outlet)
@@ -82,7 +94,7 @@ class HeldBack:
         turn.chunks.append(chunk)
 
     def answer_all(self, outlets: Sequence[Outlet], chunks: Sequence[bytes]) -> None:
-        """The same for many clients, each of which has a chunk."""
+        """`answer` for many clients, one packet for each."""
         for outlet in outlets:
             outlet.unsafe += 1
         self._turn.outlets += outlets
@@ -91,47 +103,47 @@ class HeldBack:
             self.at_once = any(map(self._is_in_conversation, outlets))
 
     def when_safe(self, action: Callable[[], None]) -> None:
-        """Do this when this turn is safe, on account of the client that is being served."""
+        """Do this when this turn is safe. If it fails, the client that is being served now is blamed."""
         client = self._defects.serving
         self._turn.actions.append((action, client))
         if client is not None and not self.at_once:
             self.at_once = self._is_in_conversation(client)
 
     def _is_in_conversation(self, outlet: Outlet) -> bool:
-        """Whether a client sends again right after it was answered. One that has just come is taken for such a one."""
+        """Whether a client sends again right after it was answered. One that was never answered is assumed to."""
         answered = outlet.answered
         return not answered or self._now() - answered < self._conversation
 
     @property
     def is_awaited(self) -> bool:
-        """Whether somebody waits for this turn."""
+        """Whether anything is held for this turn."""
         return bool(self._turn.outlets or self._turn.actions)
 
     def mark(self) -> int:
-        """A place for `forget_actions`."""
+        """A mark for `forget_actions`."""
         return len(self._turn.actions)
 
     def forget_actions(self, mark: int) -> None:
-        """What was to be done since that place was marked is not to be done."""
+        """Drop the actions that were added since the mark."""
         while len(self._turn.actions) > mark:
             self._turn.actions.pop()
 
     def end_turn(self) -> None:
-        """This turn is over: what is held may go when the log is safe up to where it ends now."""
+        """End this turn: what it holds is released when the log is safe up to its present end."""
         self._turn.until = self._ledger.end
         self._turns.append(self._turn)
         self._turn, self.at_once = _Held(), False
 
     def forget(self) -> None:
-        """Nobody is told anything: it is not known what has happened."""
+        """Drop everything that is held: the store has halted, and it is not known what the log has."""
         self._turn, self.at_once = _Held(), False
         self._turns.clear()
 
-    # Turns that are over
+    # Turns that have ended.
 
     @property
     def ready(self) -> bool:
-        """Whether something that was held may leave."""
+        """Whether something that is held may be released."""
         return bool(self._turns) and self._turns[0].until <= self._ledger.safe and not self._ledger.halted
 
     @property
@@ -140,9 +152,9 @@ class HeldBack:
         return not (self._turns or self.is_awaited)
 
     def release(self, dirty: list[Outlet], is_enough: Callable[[], bool]) -> None:
-        """Put what may leave now that more is safe into outlets; those that had been empty are added to `dirty`.
+        """Release what is safe now. Outlets that had been empty are added to `dirty`.
 
-        Where there is so much that it `is_enough`, the rest is left for another call: `ready` says so.
+        When `is_enough` says so, the rest is left for another call, and `ready` stays true.
         """
         now = self._now()
         while self.ready:
@@ -159,7 +171,7 @@ class HeldBack:
                 break
 
     def _release_packets(self, turn: _Held, dirty: list[Outlet], now: float) -> None:
-        """Some packets of a turn. There may be one for each client, so what `Turn.write` does is done right here."""
+        """Release some packets of a turn. This repeats `Turn.write` inline: there may be one packet for each client."""
         at, turn.at = turn.at, turn.at + _RELEASED_AT_ONCE
         for outlet, chunk in zip(turn.outlets[at : turn.at], turn.chunks[at : turn.at], strict=True):
             outlet.unsafe -= 1
@@ -171,7 +183,7 @@ class HeldBack:
                 chunks.append(chunk)
 
     def _do(self, actions: deque[Action], now: float, is_enough: Callable[[], bool]) -> bool:
-        """Do what was to be done when a turn is safe; False if the rest is left for another call."""
+        """Do the actions of a turn that is safe; False if the rest is left for another call."""
         for number in range(1, len(actions) + 1):
             action, client = actions.popleft()
             if client is not None:
@@ -179,7 +191,7 @@ class HeldBack:
             try:
                 action()
             except Exception:
-                # All of the turn is in the log. At worst it takes a restart until everybody can see it.
+                # The turn is safe in the log. At worst its effect is not visible before the next restart.
                 self._defects.note("what was to be done when something is safe", client)
             if actions and not number % _DONE_AT_ONCE and is_enough():
                 return False

@@ -1,17 +1,18 @@
-"""What the log says, while it is read: sessions, streams, queues and retained messages, as far as they are known.
+"""The state that is read from the log at start: sessions, streams, queues and retained messages.
 
 Theory of operation
 1. Records come in the order in which they were written: first those of the last checkpoint, then what has changed
    since.
-2. Each session is a `RecoveredSession`: what records said of it, one after the other. Those that are away, and of which
-   there is not much to say, are bytes meanwhile (see `offline_sessions`): a session is in `sessions` or in `away`.
-3. A record about a session that is not known is ignored: a checkpoint further on tells all of it.
-4. Messages tell which packet identifiers a client has been sent (they were stored with them), which a publisher has
-   used (QoS 2), and what is retained. All else of them is an affair of cursors.
-5. Whatever cannot be read is set aside (`set_aside`), and the rest goes on. What was set aside before is tried again
-   when all has been read (`try_again`).
+2. Each session is a `RecoveredSession`, to which its records are applied one after the other. A session of a
+   disconnected client without messages in flight is packed into bytes meanwhile (see `offline_sessions`). So a session
+   is either in `sessions` or in `away`, never in both.
+3. A record about an unknown session is ignored: a later checkpoint record has its whole state.
+4. Of message records, three things matter here: the packet identifiers with which they were sent to clients, the
+   identifiers that QoS 2 publishers used, and retained messages. Cursors are replayed by the log itself.
+5. A record that cannot be read is set aside (`set_aside`), and reading goes on. What an earlier start set aside is
+   tried again when everything has been read (`try_again`).
 
-Objects are made of all this by `session_recovery`, `Streams` and `Queues`.
+The objects are made of this by `session_recovery`, `Streams` and `Queues`.
 """
 
 import json
@@ -39,28 +40,31 @@ from heliograph.mqtt import ids_of, split_share
 
 
 class LogContents:
-    """Gathers what the log says."""
+    """Gathers the state of the broker while the log is read."""
 
     def __init__(self) -> None:
         self.sessions: dict[int, RecoveredSession] = {}
         self.away: dict[int, bytes] = {}
-        """Sessions as `offline_sessions` has them. They are not in `_kept`."""
+        """Packed sessions (see `offline_sessions`), by number. They are not in `sessions`."""
         self._owners: dict[int, tuple[RecoveredSession, dict[str, Any]]] = {}
-        """Sessions and subscriptions by the number of their cursor; those of groups are not among them."""
+        """Session and subscription by the number of the cursor.
+
+        Shared subscriptions are not in it: many share a cursor.
+        """
         self.retained: dict[bytes, UniformMessages] = {}
         self.streams: dict[str, Record] = {}
-        """By name, the fact that tells of each."""
+        """The record of each stream, by name."""
         self.queues = QueueRecords()
         self.last_number = 0
         self.last_moves: list[record_kinds.Move] = []
         self.set_aside = SetAsides()
 
-    # What the log says
+    # Records.
 
     def take_messages(self, record: Record, receivers: Receivers) -> None:
-        """Messages: identifiers they went out with and came with, and what is retained of them."""
+        """Take a message record: identifiers it was sent with and came with, and whether it is retained."""
         if form_of(record.body) == AMQP_MESSAGES:
-            return  # of queues, which look for them when somebody wants them
+            return  # messages of queues are read when a queue is loaded
         qos, retain = qos_and_retain(record.body)
         for number, offset, first in zip(*receivers, strict=True):
             if first and (owner := self._owners.get(number)):
@@ -75,6 +79,7 @@ class LogContents:
             if qos == 2:
                 for session, packet_id in decode_mixed_messages(record.body, record.count).identifiers():
                     if publishing := self.known(session):
+                        # The packets have the identifiers with which they came: storing the message stored those too.
                         publishing.received.add(packet_id)
             return
         if (publisher := publisher_of(record.body)) and (sender := self.known(publisher)):
@@ -82,7 +87,7 @@ class LogContents:
             sender.received.update(ids_of(messages.data, messages.id_at, len(messages.data) // messages.number))
 
     def _retain(self, messages: UniformMessages) -> None:
-        if messages.topic.startswith(b"$SYS/"):  # in a stream, maybe, but what is retained there is made anew
+        if messages.topic.startswith(b"$SYS/"):  # it may be in a stream, but the server retains these topics anew
             return
         if messages.payloads[-1]:
             self.retained[messages.topic] = messages
@@ -90,7 +95,7 @@ class LogContents:
             self.retained.pop(messages.topic, None)
 
     def take_record(self, record: Record) -> None:
-        """A fact that the store has noted."""
+        """Take an application record of the store."""
         if record.kind > record_kinds.LAST:
             raise UnknownRecordKind(
                 f"position {record.position}: a record of kind {record.kind}, which this version does not know"
@@ -104,8 +109,8 @@ class LogContents:
             self.set_aside.add(record, error)
 
     def _without(self, one: SetAside) -> None:
-        """Forget what was known before it was set aside. Another of the same name stays."""
-        with suppress(Exception):  # of a fact that cannot even be read, nothing was known
+        """Forget the object that was set aside after it had been read. Another of the same name stays."""
+        with suppress(Exception):  # a record that cannot be read was never taken
             fact = json.loads(one.body)
             if one.kind == record_kinds.SESSION:
                 self.last_number = max(self.last_number, fact["session"])
@@ -160,7 +165,7 @@ class LogContents:
             self._own(kept, subscription)
 
     def _pack(self, kept: RecoveredSession) -> None:
-        """The client is away: if there is not much to say of its session, keep that as bytes."""
+        """Pack the session of a disconnected client, if the short form has room for its state."""
         if one := kept.packed():
             self.away[kept.number] = one
             del self.sessions[kept.number]
@@ -168,7 +173,7 @@ class LogContents:
                 self._owners.pop(subscription["cursor"], None)
 
     def known(self, number: int) -> RecoveredSession | None:
-        """A session to which something happens."""
+        """A session that a record changes, unpacked if necessary; None if it is unknown."""
         if one := self.away.get(number):
             try:
                 self._take_session(RecoveredSession(offline_sessions.decode(one).fields(), 0))
@@ -201,7 +206,7 @@ class LogContents:
                 kept.retired.append(gone)
 
     def try_again(self) -> None:
-        """What an earlier start could not open, this one may: in another version, or with another disk."""
+        """Try again to read what an earlier start set aside: this program version or this disk may be able to."""
         if not len(self.set_aside):
             return
         clients = self._clients()
@@ -215,7 +220,7 @@ class LogContents:
                 self.set_aside.add(record, error)
 
     def _clients(self) -> set[str]:
-        """Those that have sessions."""
+        """The clients that have sessions."""
         clients = {kept.client for kept in self.sessions.values()}
         for number, one in list(self.away.items()):
             try:
@@ -225,7 +230,7 @@ class LogContents:
         return clients
 
     def _is_free(self, one: SetAside, clients: set[str]) -> bool:
-        """Whether nobody else has the name of what is set aside, and it is something that stands for itself."""
+        """Whether an object that was set aside can be taken: it is a whole one, and its name is not in use."""
         if one.kind == record_kinds.RETAINED:
             return decode_uniform_messages(one.body, 1).topic not in self.retained
         if one.kind not in {record_kinds.SESSION, record_kinds.STREAM, record_kinds.QUEUE}:

@@ -1,8 +1,7 @@
-"""Sessions of clients that are away, as checkpoints have them: packed, and many in one record.
+"""The short form of sessions of disconnected clients: packed bytes, many in one checkpoint record.
 
-Most sessions of a large server are of this kind: nothing is on its way, there is no will, and messages that wait are an
-affair of cursors. While a log is read, what is known of one are these bytes, which take a twentieth of the memory of a
-`RecoveredSession`.
+Most sessions of a large server can have it: nothing is in flight, there is no will, and the backlog is in cursors.
+While a log is read, a session stays in this form, which takes a twentieth of the memory of a `RecoveredSession`.
 """
 
 import struct
@@ -12,10 +11,10 @@ from typing import Any, NamedTuple
 from heliograph.broker.sessions.session import Session, Subscription
 
 AT_ONCE = 100
-"""Sessions and subscriptions in one record, about; they are put down in one go."""
+"""About so many sessions and subscriptions are in one record."""
 _SESSION = struct.Struct("<IIIqHHI")
-"""Length of all of it, number, expiry, since when it is away, next identifier, length of the client's name, number of
-subscriptions."""
+"""Length of the whole, number, expiry, time of disconnecting, next packet identifier, length of the client identifier,
+number of subscriptions."""
 _SUBSCRIPTION = struct.Struct("<IBBH")
 """Cursor, options, length of the identifier property, length of the filter."""
 _NUMBER = struct.Struct("<4xI")
@@ -23,7 +22,7 @@ _QOS, _NO_LOCAL, _RETAIN_AS_PUBLISHED = 3, 4, 8
 
 
 class OfflineSubscription(NamedTuple):
-    """One subscription of such a session."""
+    """One subscription of a session in the short form."""
 
     filter: str
     cursor: int
@@ -31,7 +30,7 @@ class OfflineSubscription(NamedTuple):
     extra: bytes
 
     def set_options(self, subscription: Subscription) -> None:
-        """Give a subscription the options of this one."""
+        """Set the options of a subscription."""
         options = self.options
         subscription.qos = options & _QOS
         subscription.no_local = options & _NO_LOCAL > 0
@@ -40,7 +39,7 @@ class OfflineSubscription(NamedTuple):
             subscription.extra = self.extra
 
     def fields(self) -> dict[str, Any]:
-        """The same in the form of a `subscribed` fact."""
+        """The same in the form of a `SUBSCRIBED` record."""
         return {
             "filter": self.filter,
             "qos": self.options & _QOS,
@@ -52,18 +51,18 @@ class OfflineSubscription(NamedTuple):
 
 
 class OfflineSession(NamedTuple):
-    """What is known of one session."""
+    """One session in the short form."""
 
     number: int
     client: str
     expiry: int
     away: int
-    """Since when, in milliseconds since 1970."""
+    """When the client disconnected, in milliseconds since 1970."""
     next_id: int
     subscriptions: list[OfflineSubscription]
 
     def fields(self) -> dict[str, Any]:
-        """The same in the form of a `session` fact."""
+        """The same in the form of a `SESSION` record."""
         return {
             "session": self.number,
             "expiry": self.expiry,
@@ -80,7 +79,7 @@ class OfflineSession(NamedTuple):
         }
 
     def encode(self) -> bytes:
-        """All of it as bytes."""
+        """The packed bytes."""
         client = self.client.encode()
         parts = [client]
         for one in self.subscriptions:
@@ -92,7 +91,7 @@ class OfflineSession(NamedTuple):
 
 
 def is_simple(session: Session) -> bool:
-    """Whether this form has a place for all that is known of a session."""
+    """Whether the short form has room for the whole state of a session."""
     window = session.window
     return (
         session.away is not None
@@ -103,7 +102,7 @@ def is_simple(session: Session) -> bool:
 
 
 def of_session(session: Session, away: int) -> OfflineSession:
-    """What is known of a session that is simple."""
+    """The short form of a session for which `is_simple` holds. `away` is when its client disconnected."""
     subscriptions = [
         OfflineSubscription(
             one.filter,
@@ -118,12 +117,12 @@ def of_session(session: Session, away: int) -> OfflineSession:
 
 
 def options_of(qos: int, *, no_local: bool, retain_as_published: bool) -> int:
-    """Options of a subscription as one number."""
+    """The options of a subscription as bits."""
     return qos | (_NO_LOCAL if no_local else 0) | (_RETAIN_AS_PUBLISHED if retain_as_published else 0)
 
 
 def split(body: bytes) -> Iterator[tuple[int, bytes]]:
-    """The sessions in a record: the number of each, and all that is known of it."""
+    """The sessions in a record: number and packed bytes of each."""
     at = 0
     while at < len(body):
         length = int.from_bytes(body[at : at + 4], "little")
@@ -134,7 +133,7 @@ def split(body: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def decode(one: bytes) -> OfflineSession:
-    """What `encode` has put down."""
+    """Unpack what `OfflineSession.encode` packed."""
     _, number, expiry, away, next_id, size, count = _SESSION.unpack_from(one)
     at = _SESSION.size + size
     client = one[_SESSION.size : at].decode()

@@ -1,4 +1,4 @@
-"""What the log is told of queues, their messages aside."""
+"""Records of queues in the log: definitions, bindings and failed deliveries, but not messages."""
 
 import dataclasses
 import json
@@ -12,13 +12,13 @@ from heliograph.log import ApplicationRecord, Cursor, Record
 from heliograph.objects import is_number, shown_value
 
 _MILLISECONDS = 1000
-"""The log has times of queues in milliseconds."""
+"""Records have times in milliseconds."""
 DELIVERIES_ROW = struct.Struct("<IQI")
 """Number of the cursor, offset of the message, failed deliveries."""
 
 
 def queue_record(definition: QueueDefinition, cursor: int, bindings: list[dict[str, Any]]) -> ApplicationRecord:
-    """All that is known of a queue; the cursor is 0 for an alias or a model."""
+    """The record of a queue's whole state; the cursor is 0 for an alias or a model."""
     fact = {
         "queue": definition.name,
         "cursor": cursor,
@@ -29,22 +29,22 @@ def queue_record(definition: QueueDefinition, cursor: int, bindings: list[dict[s
 
 
 def queue_gone_record(name: str) -> ApplicationRecord:
-    """There is nothing behind this name any more."""
+    """The record of a deleted queue."""
     return record_kinds.QUEUE_GONE, record_kinds.as_json({"queue": name})
 
 
 class QueueRecords:
-    """What the log says of queues, while it is read."""
+    """The state of all queues while the log is read."""
 
     def __init__(self) -> None:
         self._by_name: dict[str, dict[str, Any]] = {}
         self.records: dict[str, Record] = {}
-        """Where all of that stands, by name."""
+        """The last record of each queue, by name."""
         self._failed: dict[int, dict[int, int]] = {}
-        """By cursor and offset: how many deliveries have failed."""
+        """Number of failed deliveries, by cursor and offset."""
 
     def take(self, record: Record) -> bool:
-        """Take up a fact, if it is about queues."""
+        """Take a record; False if it is not about queues."""
         if record.kind == record_kinds.QUEUE:
             fact = json.loads(record.body)
             if not isinstance(fact["cursor"], int):
@@ -61,17 +61,17 @@ class QueueRecords:
         return True
 
     def forget(self, name: str) -> None:
-        """Know nothing of a queue any more."""
+        """Drop the state of a queue."""
         fact = self._by_name.pop(name, {"cursor": 0})
         self.records.pop(name, None)
         self._failed.pop(fact["cursor"], None)
 
     def names(self) -> list[str]:
-        """All that there is."""
+        """The names of all queues."""
         return list(self._by_name)
 
     def definition(self, name: str) -> tuple[QueueDefinition, int]:
-        """What is defined under a name, and the number of the cursor; a Problem if it makes no sense."""
+        """The definition of a queue and the number of its cursor; a Problem if the record makes no sense."""
         fact = self._by_name[name]
         attributes = fact["definition"]
         definition = QueueDefinition(**{**attributes, "max_ttl": _seconds(attributes.get("max_ttl", 0))})
@@ -80,12 +80,12 @@ class QueueRecords:
         return definition, fact["cursor"]
 
     def bindings(self, name: str) -> list[dict[str, Any]]:
-        """What a queue is bound to."""
+        """The bindings of a queue, as in its record."""
         found: list[dict[str, Any]] = self._by_name[name]["bindings"]
         return found
 
     def failed(self, cursor: Cursor) -> dict[int, int]:
-        """Failed deliveries of messages that are still there, by offset."""
+        """The number of failed deliveries of messages that are still pending, by offset."""
         known = self._failed.get(cursor.number, {})
         return {offset: deliveries for offset, deliveries in known.items() if cursor.is_pending(offset)}
 

@@ -1,8 +1,8 @@
-"""Records of sessions and streams: the kinds of records that the broker writes, and what stands in them.
+"""The kinds of records that the broker writes to the log, and the bodies of those of sessions and streams.
 
-Rare records are JSON, so that a person can read a dump of the log; `moves`, of which there is one for each turn of the
-server, are packed. A `session` record is all that is known of a session, when it begins and in checkpoints; the others
-are changes to it. A `stream` record is all that is known of a stream but its messages.
+Rare records are JSON, so that a person can read a dump of the log. `MOVES`, of which there may be one per turn, are
+packed. A `SESSION` record has the whole state of a session; it is written when the session begins and in checkpoints.
+The other kinds about sessions are changes. A `STREAM` record has everything about a stream but its messages.
 """
 
 import base64
@@ -27,14 +27,14 @@ AWAY = FIRST_APPLICATION_KIND + 13
 LAST = AWAY
 
 ISSUED, RECEIVED, COMPLETED, TAKEN, RELEASED = range(1, 6)
-"""What a move is: messages sent with new identifiers; PUBREC and PUBCOMP for them; and, the other way, identifiers that
-came with QoS 2, and PUBREL for them."""
+"""What a move says. To a client: messages were sent with these identifiers, PUBREC came, PUBCOMP came. From a client:
+QoS 2 messages were taken with these identifiers, PUBREL came."""
 
 _MOVE = struct.Struct("<BBHIIIQ")
 
 
 class Move(NamedTuple):
-    """Packet identifiers of one session that have come further: `number` of them from `first` on."""
+    """A step of the protocol for packet identifiers of one session: `number` of them from `first` on."""
 
     what: int
     qos: int
@@ -42,7 +42,7 @@ class Move(NamedTuple):
     number: int
     session: int
     cursor: int = 0
-    """For what was issued or received: the cursor, and the offset of the first message in it."""
+    """With ISSUED and RECEIVED: the cursor, and in `offset` the first message in it."""
     offset: int = 0
 
     def encode(self) -> bytes:
@@ -50,17 +50,17 @@ class Move(NamedTuple):
 
 
 def decode_moves(body: bytes) -> list[Move]:
-    """The moves in a record."""
+    """The moves in a MOVES record."""
     return [Move(*fields) for fields in _MOVE.iter_unpack(body)]
 
 
 def as_json(fact: dict[str, Any]) -> bytes:
-    """The body of a rare fact."""
+    """The body of a record in JSON."""
     return json.dumps(fact, separators=(",", ":")).encode()
 
 
 def session_record(session: Session, presence: dict[str, Any]) -> dict[str, Any]:
-    """All that is known of a session."""
+    """The whole state of a session, for a SESSION record."""
     window = session.window
     flights = [f for f in window.sent if f.cursor is not None] if window else []
     known = set(session.subscriptions.values())
@@ -72,13 +72,13 @@ def session_record(session: Session, presence: dict[str, Any]) -> dict[str, Any]
         "sent": [[f.first, f.count, f.qos, f.cursor.number, f.offset] for f in flights if f.cursor],
         "released": [list(pair) for pair in window.released] if window else [],
         "subscriptions": [subscription_record(one) for one in session.subscriptions.values()],
-        # Unsubscribed, but not all of its messages that were on their way have been acknowledged.
+        # Unsubscribed, but some of its messages are still in flight.
         "retired": [subscription_record(one) for one in {f.subscription: None for f in flights} if one not in known],
     }
 
 
 def subscription_record(subscription: Subscription) -> dict[str, Any]:
-    """All that is known of a subscription."""
+    """The state of a subscription."""
     return {
         "filter": subscription.filter,
         "qos": subscription.qos,
@@ -90,7 +90,7 @@ def subscription_record(subscription: Subscription) -> dict[str, Any]:
 
 
 def will_record(will: Will | None) -> dict[str, Any] | None:
-    """A will as JSON can have it."""
+    """A will in the form of JSON."""
     if will is None:
         return None
     return {
@@ -103,7 +103,7 @@ def will_record(will: Will | None) -> dict[str, Any] | None:
 
 
 def will_of(fact: dict[str, Any] | None) -> Will | None:
-    """The will that a fact describes."""
+    """The will of a record; see `will_record`."""
     if fact is None:
         return None
     raw = bytes.fromhex(fact["properties"])

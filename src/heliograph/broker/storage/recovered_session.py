@@ -1,4 +1,4 @@
-"""What the log says of one session, while it is read: facts, one after the other."""
+"""The state of one session while the log is read. Its records are applied in the order in which they were written."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ _ISSUED_MOST = 4 * LAST_ID
 
 
 class RecoveredSession:
-    """What is known of one session."""
+    """The state of one session, as plain data: objects are made of it when the whole log has been read."""
 
     def __init__(self, fact: dict[str, Any], position: int) -> None:
         self.number: int = fact["session"]
@@ -29,7 +29,7 @@ class RecoveredSession:
         self.retired: list[dict[str, Any]] = fact["retired"]
 
     def record(self) -> Record:
-        """All of it as a fact."""
+        """The whole state as a SESSION record."""
         fact = {
             **self.presence,
             "session": self.number,
@@ -44,7 +44,7 @@ class RecoveredSession:
         return Record(self.position, record_kinds.SESSION, record_kinds.as_json(fact))
 
     def packed(self) -> bytes | None:
-        """All of it in the short form; None if that has no place for it, or something is wrong with it."""
+        """The short form; None if that has no room for the state, or the state makes no sense."""
         presence = self.presence
         simple = not (presence["will"] or self.received or self.issued or self.released.count or self.retired)
         if presence["away"] is None or not simple:
@@ -55,18 +55,18 @@ class RecoveredSession:
                 self.number, self.client, presence["expiry"], presence["away"], self.next_id, subscriptions
             )
             return away.encode()
-        except Exception:  # of a fact that no server has written: it is for whoever revives the session to say so
+        except Exception:  # no server wrote this record: `session_recovery` reports what is wrong with it
             return None
 
     def issue(self, first: int, count: int, qos: int, cursor: int, offset: int) -> None:
-        """Messages were sent with these identifiers."""
+        """Note that messages were sent with these identifiers."""
         self.issued.append((first, count, qos, cursor, offset))
         if len(self.issued) > _ISSUED_MOST:
             self.forget_used_again()
         self.next_id = first + count if first + count <= LAST_ID else 1
 
     def forget_used_again(self) -> None:
-        """An identifier that has been used again was free: what it stood for before is done with."""
+        """Drop earlier uses of identifiers that were used again: they had been acknowledged, or they were not free."""
         used = Ranges()
         kept: list[Issued] = []
         for one in reversed(self.issued):
@@ -85,7 +85,7 @@ def _packed(fact: dict[str, Any]) -> OfflineSubscription:
 
 
 def apply(kept: RecoveredSession, move: record_kinds.Move) -> None:
-    """Packet identifiers have come further."""
+    """Apply a move to the session."""
     ids = move.first, move.first + move.number
     if move.what == record_kinds.ISSUED:
         kept.issue(move.first, move.number, move.qos, move.cursor, move.offset)
@@ -100,6 +100,6 @@ def apply(kept: RecoveredSession, move: record_kinds.Move) -> None:
 
 
 def without_shared(kept: RecoveredSession) -> list[Issued]:
-    """What was sent, without QoS 1 messages of groups: when the client goes, others get those."""
+    """What is in flight, without QoS 1 messages of shared subscriptions: after a disconnect others get those."""
     shared = {one["cursor"] for one in kept.subscriptions.values() if split_share(one["filter"])[0] is not None}
     return [one for one in kept.issued if one[2] == 2 or one[3] not in shared]

@@ -1,8 +1,9 @@
-"""Objects of the log that cannot be opened: set aside as they are, until an operator decides, while all else is served.
+"""Objects that were found in the log and cannot be opened, for example a queue whose definition makes no sense.
 
-The fact that tells of such an object is wrapped in a fact of its own, with the reason, when a server first meets it,
-and again in each checkpoint. So it stays readable for `helio log`, is in nobody's way (there may be a new object of the
-same name), and keeps its cursors, and with them its messages. Each start tries to open it again.
+One broken object must not keep a server from starting. So its record is set aside: wrapped, with the reason, in a
+record of kind SET_ASIDE, when a server first meets it and again in each checkpoint. It stays readable for `helio log`,
+keeps its cursors and thereby its messages, and does not block a new object of the same name. Each start tries to open
+it again, until it works or an operator decides.
 """
 
 import base64
@@ -22,7 +23,7 @@ _NAMES = {
     record_kinds.STREAM: ("stream", "stream"),
     record_kinds.QUEUE: ("queue", "queue"),
 }
-"""What people call those that have cursors, and where their facts have the name."""
+"""Objects with cursors: what they are called, and which field of the record has the name."""
 OTHERS = {
     MESSAGES: "messages",
     record_kinds.RETAINED: "retained message",
@@ -33,31 +34,31 @@ OTHERS = {
 
 
 class SetAside(NamedTuple):
-    """One object: the fact that tells of it, and why it could not be opened."""
+    """One object that was set aside: its record, and why it could not be opened."""
 
     kind: int
     body: bytes
     name: str
-    """For people, as in `stream "plant"`."""
+    """What it is called in messages to people, for example `stream "plant"`."""
     why: str
     position: int
-    """Where in the log the fact was found first."""
+    """Position in the log at which the record was first found."""
     cursors: tuple[int, ...] = ()
-    """Those that nobody else has: its messages."""
+    """The cursors that belong to no other object: they keep its messages."""
 
     @property
     def key(self) -> tuple[int, bytes]:
-        """By which it is known: the same fact is met again when a start is cut short."""
+        """Identifies it. The same record is met again if an earlier start was cut short."""
         return self.kind, self.body
 
     def record(self) -> ApplicationRecord:
-        """What the log is told of it."""
+        """The SET_ASIDE record."""
         told = {**self._asdict(), "body": base64.b64encode(self.body).decode()}
         return record_kinds.SET_ASIDE, record_kinds.as_json(told)
 
 
 def read_set_aside(body: bytes) -> SetAside:
-    """What the log was told."""
+    """Decode the body of a SET_ASIDE record."""
     told = json.loads(body)
     return SetAside(**{**told, "body": base64.b64decode(told["body"]), "cursors": tuple(told["cursors"])})
 
@@ -66,20 +67,20 @@ def reason(error: Exception) -> str:
     """Why something could not be opened, in one line."""
     if isinstance(error, Problem | ProtocolError):
         return "; ".join(str(error).splitlines())
-    # Not foreseen: say what Python says.
+    # An unexpected exception: its type and text are all that is known.
     text = f"{type(error).__name__}: {error}".encode("utf-8", "backslashreplace").decode()
     return " ".join(text.split())[:500]
 
 
 class SetAsides:
-    """All that is set aside in one log."""
+    """All objects that are set aside in one log."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[int, bytes], SetAside] = {}
         self._logged: set[tuple[int, bytes]] = set()
-        """What the log has as set aside."""
+        """Those that have a SET_ASIDE record."""
         self._owners_unknown: list[tuple[int, bytes]] = []
-        """Facts that cannot be read at all: whose cursors they had, nobody knows."""
+        """Records that cannot be read at all, so that it is unknown which cursors they had."""
 
     def __len__(self) -> int:
         return len(self._found)
@@ -88,7 +89,7 @@ class SetAsides:
         return iter(list(self._found.values()))
 
     def add(self, record: Record, error: Exception) -> None:
-        """This fact tells of something that cannot be opened."""
+        """Set the object of this record aside."""
         kind, body, position = record.kind, record.body, record.position
         try:
             fact = json.loads(body) if kind in _NAMES else None
@@ -104,18 +105,21 @@ class SetAsides:
         self._found[one.key] = one
 
     def take(self, body: bytes) -> SetAside:
-        """Take up what the log was told."""
+        """Take a SET_ASIDE record from the log."""
         one = read_set_aside(body)
         self._found[one.key] = one
         self._logged.add(one.key)
         return one
 
     def remove(self, one: SetAside) -> None:
-        """It is tried once more, or an operator has decided."""
+        """Remove an object, because it could be opened or an operator has decided."""
         del self._found[one.key]
 
     def keep_cursors(self, there: set[int], owned: set[int]) -> set[int]:
-        """Of the cursors that are there and have no other owner: those that stay for what is set aside."""
+        """Divide cursors without an owner among what is set aside. Returns those that must be kept.
+
+        An object whose record cannot be read gets all that are left: some of them may be its own.
+        """
         kept: set[int] = set()
         for one in self:
             mine = (set(one.cursors) & there) - owned
@@ -126,14 +130,14 @@ class SetAsides:
         return kept
 
     def news(self) -> list[SetAside]:
-        """What the log does not have as set aside yet; it is told now."""
+        """The objects without a SET_ASIDE record. The caller writes one for each."""
         new = [one for one in self if one.key not in self._logged]
         self._logged.update(one.key for one in new)
         return new
 
     @property
     def outdated(self) -> bool:
-        """Whether the log has something as set aside that could be opened now."""
+        """Whether something with a SET_ASIDE record is not set aside any more."""
         return not self._logged <= self._found.keys()
 
 
@@ -146,7 +150,7 @@ def _name(kind: int, fact: Any, position: int) -> str:
 
 
 def _cursors_in(fact: Any) -> Iterator[int]:
-    """The numbers of cursors that stand anywhere in a fact."""
+    """The numbers of cursors anywhere in a record."""
     if isinstance(fact, list):
         for one in fact:
             yield from _cursors_in(one)

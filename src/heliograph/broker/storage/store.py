@@ -1,20 +1,20 @@
-"""The store: everything durable of one broker, in the log.
+"""The store: writes everything durable of one broker to the log.
 
 Theory of operation
-1. The store knows what is to be written and in which order; when it is written is up to the turn (`turn`), when it is
-   forced to the disk to the log (`log/commit.py`). What has been told to a client was safe before.
-2. Sessions, subscriptions, streams and retained messages have records (`record_kinds`). One is written when something
-   changes, and one for all of it in each checkpoint. A record about something that is not known is ignored by those who
-   read the log.
-3. Messages are stored once for all receivers, each of which has a cursor. A record says with which packet identifiers
-   they went out, if they did at once. Those of messages that were read back are written before the next message that
-   goes out with an identifier: in the log, identifiers have the order in which they were sent.
-4. Other *moves* of identifiers wait for the end of the turn, where acknowledgements are right behind them. A crash may
-   cut the log between the two; who reads it (`session_recovery`) then takes the one for the other.
-5. What only says how far receivers are (acknowledgements, identifiers of QoS 1 messages that were read back) is forced
-   with whatever is forced next. A crash before that has messages sent again, as the clients' protocol allows.
-6. While the disk is in trouble, what has been appended stays in memory, nothing is acknowledged, and publishers are not
-   read from. When it is not known what has been stored, the store halts: nothing more is written until the next start.
+1. The store decides what is written and in which order. The turn (`turn`) decides when it is written, the log
+   (`log/commit.py`) when it is forced to the disk. Nothing is promised to a client before it is safe.
+2. Sessions, subscriptions, streams and retained messages have records (`record_kinds`): one for each change, and one
+   for the whole state in each checkpoint. A record about an unknown object is ignored when the log is read.
+3. Messages are stored once for all receivers, each of which has a cursor. The record has the packet identifiers with
+   which they were sent at once. Identifiers of messages that were read back are written (`_issued`) before the next
+   message that is sent with an identifier: in the log, identifiers have the order in which they were sent.
+4. Other *moves* of identifiers wait for the end of the turn, where acknowledgements follow right behind them. A crash
+   may cut the log between the two; `session_recovery` then takes the one for the other.
+5. Records that only tell the progress of receivers (acknowledgements, identifiers of QoS 1 messages that were read
+   back) are forced with whatever is forced next. After a crash before that, messages are sent again, as MQTT allows.
+6. While the disk is in trouble, what was appended stays in memory, nothing is acknowledged, and the server does not
+read
+   from publishers. When it is not known what has been stored, the store halts: nothing is written until the next start.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -59,17 +59,17 @@ from heliograph.log import (
 from heliograph.mqtt import Reason
 
 WAITING_MOST = 64 << 20
-"""Bytes on their way to the disk past which publishers are not read from; until half of it is safe."""
+"""Bytes waiting for the disk above which the server stops reading from publishers, until half of them is safe."""
 _WAITING_SHARE = 8
-"""And no more than this part of all the memory there is for clients."""
+"""The same as a part (one eighth) of the memory budget, if that is less."""
 _NEVER_TOO_MUCH = 1 << 20
-"""So many bytes are neither counted nor waited for."""
+"""Up to so many waiting bytes are neither charged nor waited for."""
 
 
 ACKS_WAIT_MOST = 0.01
-"""Seconds that acknowledgements may wait for something else that has to be written, before they are by themselves.
+"""Seconds that acknowledgements may wait for another write, before they are written by themselves (not forced).
 
-That keeps a server that is killed from sending again what its clients have had for long. They are not forced.
+This keeps a server that was killed from sending messages again that its clients acknowledged long ago.
 """
 
 
@@ -84,44 +84,43 @@ class Store:
         options: LogOptions,
         new_identity: Callable[[], str] = random_name,
     ) -> None:
-        """Open the log. `wake` is called in another thread when something that was held may leave.
+        """Open the log. `wake` is called in another thread when more of the log is safe.
 
-        `new_identity` tells streams from others of their name.
+        `new_identity` makes the identities of streams, which tell a stream from an earlier one of the same name.
         """
         options = replace(options, wall=clock.wall)
         self.clock = clock
         self.durability = "disk" if options.force else "memory"
         self.contents = LogContents()
-        """What was found; the broker takes it over."""
+        """The state that was found in the log, until `take_over`."""
         with collector_paused():
             self.ledger = MessageLog(directory, self.contents.take_record, self.contents.take_messages, wake, options)
         self.upkeep = Maintenance(self.ledger, self._all_records)
         self.streams = Streams(self.ledger, new_identity)
         self.set_aside = SetAsides()
-        """What could not be opened."""
+        """Objects that could not be opened."""
         self.defects: Defects
-        """Set by the broker that takes this over."""
+        """Set by the broker that owns this store."""
         self.sessions: dict[str, Session] = {}
         self.retained = Retained()
         self.spooled = SpoolTotals()
         self._queue_records: Callable[[], Iterable[ApplicationRecord]] = tuple
         self._last_session = 0
         self.settled: Settled = []
-        """What windows are done with, until the end of the turn."""
+        """Messages that windows settled in this turn; they are acknowledged to their cursors at its end."""
         self._issued: list[bytes] = []
-        """Identifiers of messages that were read back. The log has them in the order in which they went out: these are
-        written before the next message that goes out with an identifier, which its own record tells."""
+        """Encoded moves: identifiers of messages that were read back (see 3 above)."""
         self._moves: list[bytes] = []
-        """Other moves. They wait for the end of the turn, where acknowledgements are right behind them."""
+        """Other encoded moves, which wait for the end of the turn (see 4 above)."""
         self.retired: set[int] = set()
-        """Cursors that get no more messages, and go when what is on its way has arrived."""
+        """Numbers of cursors that get no more messages, and are dropped when nothing is in flight any more."""
         self.commit_interval = options.interval
         self._acks_since = 0.0
         self._paused: dict[Outlet, None] = {}
         self._unwritten = Budget().account("log", "")
 
     def charge_to(self, memory: Budget) -> None:
-        """What waits for the disk is part of this budget."""
+        """Charge bytes that wait for the disk to this budget."""
         self._unwritten = memory.account("log", "not written yet")
 
     @property
@@ -135,34 +134,34 @@ class Store:
         queue_records: Callable[[], Iterable[ApplicationRecord]],
         last_session: int,
     ) -> None:
-        """Write down these from now on: what was in the log has been recovered. `queue_records` is for checkpoints."""
+        """Take these objects, which were recovered from the log, into checkpoints from now on."""
         self.sessions, self.retained, self._last_session = sessions, retained, last_session
         self._queue_records = queue_records
         self.set_aside = self.contents.set_aside
         del self.contents
 
     def settle_set_aside(self) -> None:
-        """See to it that the log knows what is set aside, and what is not any more."""
+        """Bring the log up to date with what is set aside."""
         for one in self.set_aside.news():
             self.ledger.append_record(*one.record())
         if self.set_aside.outdated:
-            self.upkeep.checkpoint()  # changes of what could be opened would come behind a fact that it could not
+            self.upkeep.checkpoint()  # otherwise changes of an object would follow a record that says it is set aside
 
-    # Sessions
+    # Sessions.
 
     def begin_session(self, session: Session) -> None:
-        """Keep a session from now on."""
+        """Make a session durable: give it a number and write its record."""
         self._last_session += 1
         session.number = self._last_session
         self._note(record_kinds.SESSION, record_kinds.session_record(session, self._presence(session)))
 
     def end_session(self, session: Session) -> None:
-        """A session is over, with everything in it."""
+        """Write that a session has ended. Its number is 0 afterwards."""
         self._note(record_kinds.ENDED, {"session": session.number})
         session.number = 0
 
     def note_presence(self, session: Session) -> None:
-        """The client of a session has come or gone."""
+        """Write that the client of a session has connected or disconnected."""
         self._note(record_kinds.PRESENCE, self._presence(session))
 
     def _presence(self, session: Session) -> dict[str, Any]:
@@ -176,12 +175,12 @@ class Store:
         }
 
     def note_subscribed(self, subscription: Subscription) -> None:
-        """A subscription of a durable session is new or has changed."""
+        """Write a new or changed subscription of a durable session."""
         fact = record_kinds.subscription_record(subscription)
         self._note(record_kinds.SUBSCRIBED, {"session": subscription.session.number, **fact})
 
     def note_unsubscribed(self, session: Session, full: str) -> None:
-        """A durable session has one subscription less."""
+        """Write that a durable session has unsubscribed."""
         self._note(record_kinds.UNSUBSCRIBED, {"session": session.number, "filter": full})
 
     def _note(self, kind: int, fact: dict[str, Any]) -> None:
@@ -190,25 +189,31 @@ class Store:
     # Streams
 
     def open_streams(self, wanted: Sequence[StreamOptions]) -> list[Stream]:
-        """Keep these streams from now on, beside those that were kept before; the ones that get new messages."""
+        """Open the streams of the configuration and those found in the log.
+
+        Returns the streams that get new messages.
+        """
         for stream in self.streams.configure(wanted):
             self._note(record_kinds.STREAM, stream.fields())
         if self.streams.by_name:
-            self.ledger.wait()  # so that the index is there when the server is
+            self.ledger.wait()  # so that the index is complete when the server begins to serve
             for stream, problem in self.streams.open_index():
                 self.set_aside.add(Record(0, record_kinds.STREAM, record_kinds.as_json(stream.fields())), problem)
         self.streams.forget_index_of_others()
         return [stream for stream in self.streams.by_name.values() if stream.is_fed]
 
     def make_stream(self, options: StreamOptions) -> tuple[Stream, bool]:
-        """See Streams.make. Readers find a new one when what `streams.index_of_new` tells has been done."""
+        """See `Streams.make`.
+
+        Readers find a new stream once the callable from `streams.index_of_new` has been called.
+        """
         stream, is_new = self.streams.make(options)
         if is_new:
             self._note(record_kinds.STREAM, stream.fields())
         return stream, is_new
 
     def delete_stream(self, name: str, *, purge: bool) -> tuple[Stream, int]:
-        """See Streams.delete; KeyError if there is none. Readers find it until this turn is safe."""
+        """See `Streams.delete`; KeyError if there is none. Readers see the stream until this turn is safe."""
         stream, messages = self.streams.delete(name, purge=purge)
         self._note(record_kinds.STREAM_GONE, {"stream": name})
         for cursor in stream.cursors:
@@ -217,7 +222,7 @@ class Store:
         return stream, messages
 
     def retain_streams(self) -> Steps:
-        """Let go what is older or more than streams are to keep, partition by partition."""
+        """Apply the retention of all streams, partition by partition."""
         now = round(self.clock.wall() * 1000)
         for stream in list(self.streams.by_name.values()):
             try:
@@ -227,14 +232,17 @@ class Store:
             except Exception:
                 self.defects.note(f"retention of stream {stream.name}")
 
-    # Messages
+    # Messages.
 
     def new_spool(self) -> Spool:
-        """A place in the log for the messages of a subscription or of a group."""
+        """A spool with a new cursor, for a subscription or a group."""
         return Spool(self.ledger, self.ledger.new_cursor(), self.spooled)
 
     def retire_spool(self, spool: Spool, *, in_flight: bool) -> None:
-        """Nobody subscribes any more. Messages on their way still have to arrive, the others are forgotten."""
+        """Retire the spool of a subscription that has ended.
+
+        With messages in flight, the cursor stays until they are acknowledged; everything else is acknowledged now.
+        """
         if not in_flight:
             spool.forget()
             self._drop(spool.cursor)
@@ -249,7 +257,10 @@ class Store:
             self.ledger.drop_cursor(cursor)
 
     def keep(self, span: Span, cursors: list[Cursor], identifiers: list[int], publisher: Session | None) -> list[int]:
-        """Store a span for these cursors, sent to some with identifiers from these on; offsets of its first message."""
+        """Store a span for these cursors. Returns the offset of its first message in each.
+
+        `identifiers` has, per cursor, the first packet identifier with which the span was sent, or 0.
+        """
         if self._issued and any(identifiers):
             self.ledger.append_record(record_kinds.MOVES, *self._issued)
             self._issued.clear()
@@ -279,38 +290,38 @@ class Store:
         )
 
     def note_move(self, move: Move) -> None:
-        """Identifiers of a durable session have come further."""
+        """Note a move of packet identifiers of a durable session; it is written later (see 3 and 4 above)."""
         (self._issued if move.what == record_kinds.ISSUED else self._moves).append(move.encode())
 
     def _write_moves(self) -> None:
         if self._issued or self._moves:
-            # Where somebody waits for one, packets are held back, and the turn is in a hurry for these.
+            # Deferred: if a client waits for one of these, packets are held back, and these force the turn anyway.
             self.ledger.append_record(record_kinds.MOVES, *self._issued, *self._moves, deferred=True)
             self._issued.clear()
             self._moves.clear()
 
-    # Turns
+    # Turns.
 
     @property
     def is_behind(self) -> bool:
-        """Whether too much waits for the disk."""
+        """Whether too many bytes wait for the disk."""
         waiting = self.ledger.waiting
         return waiting > _NEVER_TOO_MUCH and waiting > self._waiting_most
 
     def pause_if_behind(self, outlet: Outlet) -> None:
-        """This client's messages are stored: do not read on while too much waits for the disk."""
+        """Stop reading from a client whose messages are stored, while too many bytes wait for the disk."""
         if self.is_behind:
             outlet.stop_reading()
             self._paused[outlet] = None
 
     def end_turn(self, *, awaited: bool, at_once: bool) -> None:
-        """All that has happened since the last call belongs together; whether somebody waits for it, and in haste."""
+        """End a turn in the log. `awaited`: something is held until it is safe; `at_once`: force the disk at once."""
         self.write_receipts()
         if awaited:
             self.ledger.end_turn(at_once=at_once)
             self._acks_since = 0.0
             self._note_unwritten()
-        elif not self.ledger.has_unwritten:  # as after most reads
+        elif not self.ledger.has_unwritten:  # the most frequent case
             return
         elif self.ledger.has_urgent:
             self._acks_since = 0.0
@@ -325,20 +336,20 @@ class Store:
             self._unwritten.add((waiting if waiting > _NEVER_TOO_MUCH else 0) - self._unwritten.used)
 
     def halt(self) -> None:
-        """Something went wrong, and it is not known what is affected: acknowledge and store nothing more.
+        """Stop storing and acknowledging: an internal error left memory and log in disagreement.
 
-        All that has been acknowledged is in the log, where the next start finds it.
+        Everything that was acknowledged is in the log, where the next start finds it.
         """
         self.ledger.halt("internal error; nothing is acknowledged or stored any more until the server is restarted")
         self.forget_turn()
 
     def forget_turn(self) -> None:
-        """What happens while nothing is stored leaves no trace."""
+        """Drop what was gathered for the log in this turn, because nothing is stored any more."""
         for gathered in (self.settled, self._issued, self._moves):
             gathered.clear()
 
     def write_receipts(self) -> None:
-        """Write down how far receivers are."""
+        """Append the progress of receivers: acknowledgements and moves."""
         if self.settled:
             self._acknowledge_settled()
         if self._issued or self._moves:
@@ -346,8 +357,9 @@ class Store:
 
     @contextmanager
     def group(self) -> Iterator[RecordGroup]:
-        """All that is stored within is there after a crash, or nothing of it."""
-        # Receipts and the acknowledgements that belong to them stay next to each other: recovery counts on that.
+        """A context whose records are one unit: after a crash all of them are there, or none."""
+        # Moves and the acknowledgements that belong to them must be neighbours in the log: recovery relies on that. So
+        # those of before are written before the group.
         self.write_receipts()
         self.ledger.write_acks()
         try:
@@ -356,13 +368,13 @@ class Store:
                 self._write_moves()
         except Exception:
             self._moves.clear()
-            # Clients of MQTT may have been sent messages with identifiers that others will get.
+            # MQTT clients may have been sent messages with identifiers that will be issued again.
             if self._issued:
                 self.halt()
             raise
 
     def _have_waited(self) -> bool:
-        """Whether acknowledgements have waited long enough for something else that has to be written."""
+        """Whether acknowledgements have waited long enough for another write."""
         now = self.clock.now()
         self._acks_since = self._acks_since or now
         if now - self._acks_since < ACKS_WAIT_MOST:
@@ -380,7 +392,7 @@ class Store:
         self.settled.clear()
 
     def let_go_on(self) -> None:
-        """Less waits for the disk: publishers may be read from again, if it is not too much."""
+        """Read from paused publishers again, if few enough bytes wait for the disk."""
         if self._unwritten.used:
             self._note_unwritten()
         if self._paused and self.ledger.waiting < self._waiting_most // 2:
@@ -390,25 +402,27 @@ class Store:
 
     @property
     def trouble(self) -> str:
-        """Why nothing can be stored at present, for people; empty if all is well."""
+        """Why nothing can be stored at present, as text; empty if the disk works."""
         error = self.ledger.trouble
         return "" if error is None else error.strerror or str(error)
 
     @property
     def refusal(self) -> Reason:
-        """What publishers are told while there is trouble."""
+        """The reason code for publishers while the disk is in trouble."""
         return Reason.QUOTA_EXCEEDED if self.disk_full else Reason.IMPLEMENTATION_SPECIFIC_ERROR
 
     @property
     def disk_full(self) -> bool:
-        """Whether the trouble is that there is no room."""
+        """Whether the trouble is a full disk."""
         error = self.ledger.trouble
         return error is not None and error.errno in DISK_FULL
 
-    # Checkpoints
+    # Checkpoints.
 
     def _all_records(self) -> Iterator[ApplicationRecord]:
-        for stream in list(self.streams.by_name.values()):  # what is made meanwhile is told behind the beginning anyway
+        for stream in list(
+            self.streams.by_name.values()
+        ):  # one made meanwhile has a record after the checkpoint's start
             if self.streams.by_name.get(stream.name) is stream:
                 yield record_kinds.STREAM, record_kinds.as_json(stream.fields())
         yield from self._queue_records()
@@ -433,7 +447,11 @@ class Store:
         yield from self._records_of(some)
 
     def _records_of(self, sessions: list[Session]) -> Iterator[ApplicationRecord]:
-        """Those of clients that are away, of this very moment: what happens next must come behind them in the log."""
+        """The records of some sessions.
+
+        The short ones are packed and yielded in one step: a change of such a session in between would come before its
+        record in the log, and be lost.
+        """
         away = [session for session in sessions if offline_sessions.is_simple(session)]
         others = [session for session in sessions if not offline_sessions.is_simple(session)]
         if away:
@@ -451,7 +469,7 @@ class Store:
         """Write a last checkpoint, so that the next start is quick, and close the log."""
         if not self.ledger.halted:
             self.end_turn(awaited=True, at_once=True)
-            with suppress(Problem):  # then the next start takes longer, that is all
+            with suppress(Problem):  # without it, the next start only takes longer
                 self.upkeep.checkpoint()
             self.streams.close_index()
         self.ledger.close()

@@ -1,8 +1,17 @@
-"""Streams: topics whose messages are kept for a time, whoever is subscribed, to be read from any offset.
+"""Streams: messages of a topic filter, kept until retention deletes them, and read from any offset.
 
-A stream has partitions. Each is a cursor of the log that nobody acknowledges but retention, so its messages stay where
-they were stored, once, together with those for subscriptions. All messages of a topic go to one partition and are in
-order there. Readers find them by the index, which is brought up to date here.
+Theory of operation
+
+1. A partition of a stream is a cursor of the log that only retention acknowledges. So a message is stored once, for
+   streams and subscriptions together, and stays as long as any of them needs it.
+2. A checksum of the topic selects the partition, so all messages of a topic are in one partition, in order. Partitions
+   can be added, not removed: offsets of readers would lose their meaning.
+3. Readers are other processes. They find messages by an index per partition, small files beside the log that
+   `update_index` brings up to date. An index entry is written only when the log is safe up to where the partition was
+   looked at (`_noted`): readers must not see what a crash could undo.
+4. Life of a stream: `configured` (from the configuration file) or `made` (while the server runs) streams are fed. One
+   that is neither any more keeps its messages until they are deleted. A new stream of an old name gets a new identity,
+   because the same offsets are other messages.
 """
 
 import json
@@ -22,7 +31,7 @@ from heliograph.objects import About, Effect, Range, check_object, text_mistake
 
 @dataclass(frozen=True, slots=True)
 class StreamOptions:
-    """What is wanted of a stream. Made only if that can be had; InvalidObject says what is wrong."""
+    """The options of a stream, checked when they are made; InvalidObject says what is wrong."""
 
     name: Annotated[
         str,
@@ -70,7 +79,7 @@ class StreamOptions:
     ] = 0.0
 
     def __post_init__(self) -> None:
-        """Check it."""
+        """Check the options."""
         check_object(self)
 
 
@@ -79,7 +88,7 @@ MOST_MADE = 1024
 
 
 class Stream:
-    """One stream."""
+    """One stream: its options and its partitions."""
 
     def __init__(
         self,
@@ -92,18 +101,18 @@ class Stream:
     ) -> None:
         self.options = options
         self.cursors = cursors
-        """One for each partition."""
+        """The cursor of each partition."""
         self.configured = configured
-        """Whether it is in the configuration."""
+        """Whether it is in the configuration file."""
         self.made = made
-        """Whether somebody made it while the server ran. What is in the configuration is not made any more."""
+        """Whether it was made while the server ran. False once it is in the configuration as well."""
         self.identity = identity
-        """By which readers know it from another of the same name, which has other messages at the same offsets."""
+        """Tells it from an earlier or later stream of the same name, whose offsets are other messages."""
         self.writers: list[PartitionIndexWriter] = []
 
     @property
     def is_fed(self) -> bool:
-        """Whether it gets new messages: one that is neither made nor configured any more keeps what it has."""
+        """Whether it gets new messages. One that is neither made nor configured any more only keeps what it has."""
         return self.configured or self.made
 
     @property
@@ -119,7 +128,7 @@ class Stream:
         return self.cursors[self.partition_for(topic)]
 
     def fields(self) -> dict[str, Any]:
-        """All that the log has to know of it; the partitions are in order."""
+        """The body of its record in the log. The cursors are in the order of the partitions."""
         options = self.options
         return {
             "stream": options.name,
@@ -132,7 +141,7 @@ class Stream:
         }
 
     def description(self) -> dict[str, Any]:
-        """What readers are told of it."""
+        """Its description for readers."""
         return {
             "name": self.options.name,
             "filter": self.options.filter,
@@ -145,9 +154,9 @@ class Stream:
         }
 
     def outdated(self, now: int) -> Iterator[tuple[Cursor, int, int]]:
-        """What retention lets go: partitions, the offset up to which all is too old or too much, and its size.
+        """What retention deletes: for each partition, the offset up to which messages go, and their size in bytes.
 
-        Whole chunks go. The newest one stays unless all of it is too old: it is where messages are put.
+        Whole chunks are deleted. The newest chunk is still growing, so it goes only if all of it is too old.
         """
         share = self.options.retention_bytes / len(self.cursors)
         oldest = now - self.options.retention_age * 1000 if self.options.retention_age else 0
@@ -163,7 +172,7 @@ class Stream:
 
 
 def stream_options_of(fact: dict[str, Any]) -> StreamOptions:
-    """What was wanted of the stream that a fact tells of."""
+    """The options of a stream, from its record."""
     return StreamOptions(
         fact["stream"], fact["filter"], len(fact["cursors"]), fact["retention_bytes"], fact["retention_age"]
     )
@@ -177,14 +186,14 @@ class Streams:
         self._new_identity = new_identity
         self.by_name: dict[str, Stream] = {}
         self._to_look_at: deque[PartitionIndexWriter] = deque()
-        """Partitions that have not been looked at since the index was brought up to date last."""
+        """Partitions still to be looked at in this round of `update_index`."""
         self._noted: deque[tuple[int, PartitionIndexWriter]] = deque()
-        """Partitions that have news, and up to where the log has to be safe before these can be written."""
+        """Partitions with new entries, and the position up to which the log must be safe before they are written."""
         self.taken_over: list[str] = []
-        """Streams that were made while a server ran, and are in the configuration now."""
+        """Names of streams that were made while a server ran, and are in the configuration now."""
 
     def recover(self, facts: dict[str, Record], failed: Callable[[Record, Exception], None]) -> set[int]:
-        """Take up the streams that the log tells of; the numbers of their cursors. `failed` gets the ones that fail."""
+        """Open the streams found in the log. Returns the numbers of their cursors; failures are passed to `failed`."""
         for name, record in list(facts.items()):
             try:
                 self.by_name[name] = self._recovered(json.loads(record.body))
@@ -204,7 +213,10 @@ class Streams:
         return Stream(options, cursors, made=fact.get("made", False), identity=identity)
 
     def configure(self, wanted: Sequence[StreamOptions]) -> list[Stream]:
-        """Make the streams what is wanted; those that are new or have changed. A Problem says what is not possible."""
+        """Apply the configuration.
+
+        Returns the streams that are new or have changed; InvalidStream if that is impossible.
+        """
         for options in wanted:
             known = self.by_name.get(options.name)
             if known and options.partitions < len(known.cursors):
@@ -229,9 +241,9 @@ class Streams:
         return changed
 
     def make(self, options: StreamOptions) -> tuple[Stream, bool]:
-        """The stream of this name and filter, fed from now on; whether it was not before.
+        """Make a stream, or find the one of this name and filter. Returns it, and whether it was not fed before.
 
-        One that is fed already stays as it is. StreamConflict if it has another filter.
+        A stream that is fed already stays as it is. StreamConflict if it has another filter.
         """
         stream = self.by_name.get(options.name)
         if stream is not None and stream.options.filter != options.filter:
@@ -254,7 +266,7 @@ class Streams:
         return stream, True
 
     def delete(self, name: str, *, purge: bool) -> tuple[Stream, int]:
-        """Forget a stream; what it was, and how many messages it had. StreamKept, unless `purge`, if it has some."""
+        """Delete a stream. Returns it and how many messages it had. StreamKept if it has some, unless `purge`."""
         stream = self.by_name[name]
         if stream.configured:
             raise StreamKept(
@@ -273,7 +285,7 @@ class Streams:
         return stream, messages
 
     def _identified(self) -> list[Stream]:
-        """Give an identity to streams of logs that were written when there was none; which these are."""
+        """Give an identity to streams from logs of versions that had none. Returns those streams."""
         old = [stream for stream in self.by_name.values() if not stream.identity]
         for stream in old:
             stream.identity = self._new_identity()
@@ -283,13 +295,13 @@ class Streams:
         while len(stream.cursors) < stream.options.partitions:
             stream.cursors.append(self._ledger.new_cursor())
 
-    # The index
+    # The index.
 
     def open_index(self) -> list[tuple[Stream, Problem]]:
-        """Write an index for all that there is. Everything in the log has to be safe.
+        """Write an index for all streams. Everything in the log has to be safe.
 
-        Streams that can have none, and why, are left out from now on. A Problem if one of the configuration can not:
-        whoever wrote that wants to know it now.
+        Returns the streams for which that failed, with the reason; they are not served. If a configured stream fails,
+        the Problem is raised: the operator has to know at once.
         """
         directory = self._ledger.log.directory
         failed = []
@@ -310,15 +322,15 @@ class Streams:
         return failed
 
     def forget_index_of_others(self) -> None:
-        """Delete the index of streams that are not there: a crash came before it could be done."""
+        """Delete the index of streams that do not exist: a crash came between deleting a stream and its index."""
         directory = self._ledger.log.directory
         for name in set(stream_names(directory)) - self.by_name.keys():
             delete_index(directory, name)
 
     def index_of_new(self, stream: Stream) -> Callable[[], None]:
-        """What to do when a stream that has just been made is safe, so that readers find it."""
+        """A callable that writes the index of a new stream, to be called when its record is safe."""
         directory = self._ledger.log.directory
-        # They note what the partitions are like now, since messages may come that are not safe with the stream itself.
+        # The entries are taken now: messages that come later may not be safe yet when the stream itself is.
         new = [
             PartitionIndexWriter(directory, stream.name, partition, one) for partition, one in enumerate(stream.cursors)
         ]
@@ -335,15 +347,16 @@ class Streams:
         return write
 
     def forget_index(self, stream: Stream) -> None:
-        """Delete the index of a stream that is deleted, when that is safe: readers find it no more."""
+        """Delete the index of a deleted stream. To be called when its record is safe."""
         for writer in stream.writers:
             writer.close()
         delete_index(self._ledger.log.directory, stream.name)
 
     def update_index(self, has_time: Callable[[], bool] = lambda: True) -> bool:
-        """Let readers see what has become safe, or as much as there is time for; whether there is more to do now.
+        """Write index entries for messages that have become safe. Returns whether there is more to do now.
 
-        What is stored meanwhile is noted, and its turn comes next time.
+        Works in rounds: each looks at every partition once, then waits until the log is safe up to there. What is
+        stored meanwhile is for the next round.
         """
         if not self._noted and not self._to_look_at:
             self._to_look_at.extend(writer for stream in self.by_name.values() for writer in stream.writers)
@@ -359,20 +372,23 @@ class Streams:
         return False
 
     def close_index(self) -> None:
-        """Write down what is left, all of which is safe, and close the files."""
+        """Write the remaining entries, all of which are safe, and close the files."""
         for _ in range(2):  # what was noted before, and what is new since
             self.update_index()
         for stream in self.by_name.values():
             for writer in stream.writers:
                 writer.close()
 
-    # Retention
+    # Retention.
 
     def retain(self, stream: Stream, now: int) -> Iterator[int]:
-        """Let go what is too old or too much, at this time in milliseconds since 1970; bytes of each partition."""
+        """Apply the retention of a stream at the time `now` (milliseconds since 1970).
+
+        Yields the bytes freed per partition.
+        """
         for cursor, end, size in stream.outdated(now):
-            if self.by_name.get(stream.name) is not stream:  # it has been deleted meanwhile
+            if self.by_name.get(stream.name) is not stream:  # deleted between two steps
                 return
             self._ledger.acknowledge(cursor, cursor.first, end)
-            self._ledger.write_acks()  # in a hurry: readers learn of it when it is safe
+            self._ledger.write_acks()  # not deferred: readers see the new earliest offset when it is safe
             yield size

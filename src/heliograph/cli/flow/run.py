@@ -56,7 +56,7 @@ def _instances(text: str) -> int:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run it, tell how it is doing every few seconds, and at the end what it has done."""
+    """Run the flow; print statistics every few seconds, and totals at the end."""
     definition = _with_instances(load(args), args.instances)
     settings = read_flow_settings(definition, args.server)
     home = args.folder.parent if args.folder.is_file() else args.folder

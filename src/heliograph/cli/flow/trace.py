@@ -169,7 +169,7 @@ class Steps:
         self._visits.append(_Visit(connection.target, trees))
 
     def _failed(self, node: str, record: ExceptionRecord) -> None:
-        """An exception passes many nodes on its way back; it is told where it comes from."""
+        """Print an exception once, at the node that raised it: it passes many nodes on its way back."""
         if record is self._told_exception or not self._is_wanted(node):
             return
         self._told_exception = record

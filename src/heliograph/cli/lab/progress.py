@@ -1,4 +1,4 @@
-"""What is seen of a load while it runs: one line that rewrites itself on a terminal, and answers to whoever asks."""
+"""Progress of a load while it runs: one line that rewrites itself on a terminal, and statistics on request."""
 
 import sys
 import threading
@@ -14,7 +14,7 @@ _HELP = "commands: rate=N (messages per second), stop, Enter for statistics"
 
 
 class Progress:
-    """Shows each second of a run when it is over; nothing where nobody looks, but to those who ask."""
+    """Shows each second of a run on a terminal; elsewhere, nothing but answers to commands."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -90,7 +90,7 @@ class Console:
         self._lines = lines
         self._control: RecordedControl | None = None
         self.stopped = False
-        """Whether somebody has had enough."""
+        """Whether the user has asked to stop."""
         threading.Thread(target=self._listen, name="console", daemon=True).start()
 
     def make_control(self) -> RecordedControl:

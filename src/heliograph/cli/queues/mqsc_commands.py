@@ -215,7 +215,7 @@ class Interpreter:
         raise command.source.mistake(target.at, f"expected one of {known} to {verb}, found {target.keyword}")
 
     def _idle(self, command: Command, at: int, text: str) -> Iterator[str]:
-        """A command that other queue managers know, and that does nothing here: whoever relies on it has to know."""
+        """A command that other queue managers know and that does nothing here; a note says so."""
         self.without_effect += 1
         yield self._note(command, at, text)
 

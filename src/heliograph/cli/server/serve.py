@@ -81,7 +81,7 @@ async def _serve(server: Server, *, supervised: bool) -> None:
 
 
 async def _report(server: Server) -> None:
-    """Tell the server that started this queue manager how it is doing: at once, and whenever that has changed."""
+    """Report state and figures to the server that started this queue manager: at once, and at each change."""
     told = ""
     while True:
         report = json.dumps(server.facts())

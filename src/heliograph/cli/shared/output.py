@@ -100,7 +100,7 @@ def _coloured_line(line: str) -> str:
 
 
 _SILENCE = 1.0
-"""Seconds that nobody minds."""
+"""Seconds to wait before the line is shown."""
 _CLEARED = "\r\x1b[K"
 
 

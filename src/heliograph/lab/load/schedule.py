@@ -1,7 +1,12 @@
-"""When messages are due: an open loop knows that beforehand, whatever the broker does.
+"""When messages are due: in an open loop this is fixed in advance, whatever the broker does.
 
 Message n of a schedule is due when the integral of the rate reaches n. A schedule is a list of pieces with a linear
-rate each, so both questions have an answer in closed form: how many messages are due by now, and when was each of them.
+rate each, so there are closed forms for how many messages are due by now, and when each of them was due. Latencies are
+counted from these times: a generator or broker that stalls does not hide the messages that should have been sent.
+
+Invariants of `_segments`: starts ascend, and `count` of each is the sum of the lengths before it. `change` cuts the
+segment of the present, and replaces all later ones. A message exactly on the border of two segments belongs to the
+second one; if the rate there is 0, it is due when the rate rises again.
 """
 
 import math
@@ -87,7 +92,7 @@ class Schedule:
         self._extend(float(start), 0.0, 1.0)
 
     def change(self, factor: float, now: int) -> None:
-        """From now on the rate is this multiple of the planned one."""
+        """Change the rate, from now on, to this multiple of the planned one."""
         counted = self._counted(now)
         self._segments = [segment for segment in self._segments if segment.start < now]
         if self._segments:

@@ -101,11 +101,11 @@ class Worker:
         self._pumps = [0] * len(self._groups)  # when each client_group sends again (ns)
         self._used: list[tuple[float, float, float]] = []  # CPU, waiting and clock at both ends of the measured time
         self._finish = False
-        self._tired = 0  # ns of rest that are due; less than 0 if there was more than enough
+        self._tired = 0  # ns of sleep that are due; negative if the process has waited more than it had to
         self._paced = all(group.rate is not None or group.pace != "steady" for group in plan.groups if group.sends)
 
     def run(self) -> None:
-        """Until the other end of the pipe says that it is over."""
+        """Connect, send and receive, drain, and report, as the other end of the pipe commands."""
         _raise_limit(sum(len(client_group.clients) for client_group in self._groups))
         gc.disable()  # a collection of ten thousand clients takes milliseconds
         now = time.monotonic_ns()
@@ -118,7 +118,7 @@ class Worker:
             if time.monotonic_ns() - report > _NS:
                 report = time.monotonic_ns()
                 self._pipe.send(sum(client_group.ready for client_group in self._groups))
-        gc.freeze()  # from now on only what is new is looked at
+        gc.freeze()  # later collections skip all that exists now
         gc.enable()
         self._pipe.send("ready")
         while self._start is None:
@@ -204,7 +204,7 @@ class Worker:
                 dialer.start(start.sending, start.until)
 
     def _report(self, now: int) -> None:
-        """A second is over: report its counters."""
+        """Report the counters of the second that has ended, and find the end of the next one."""
         assert self._start is not None
         intervals = []
         for index, client_group in enumerate(self._groups):
@@ -226,7 +226,7 @@ class Worker:
                 client_group.own_lateness.take()  # that of the warm-up does not count
 
     def _next_mark(self, now: int) -> int:
-        """Start and end of the measured time are boundaries, too."""
+        """The next start or end of the measured time, which are boundaries too: no interval spans them."""
         assert self._start is not None
         return min((mark for mark in (self._start.measured, self._start.until) if mark > now), default=NEVER)
 
@@ -290,7 +290,7 @@ def _used() -> tuple[float, float, float]:
 
 
 def work(plan: Plan, addresses: Mapping[str, Address], process: int, pipe: Connection) -> None:
-    """What a worker process does from beginning to end; mistakes of the user go through the pipe."""
+    """Run a worker process from beginning to end; mistakes of the user are sent through the pipe."""
     try:
         Worker(plan, addresses, process, pipe).run()
     except (Problem, ClientFailed) as problem:

@@ -1,14 +1,13 @@
 """Reading a stream from another machine, over the server's HTTP pages. Records come as they are, to be decoded here.
 
 Theory of operation
-1. One connection is kept open, with one request at a time. `_asked` is a request whose answer has not been read yet,
-   and `_answer` the last answer. Whoever asks something else meanwhile closes the connection; what was lost is asked
-   again.
-2. An answer has whole records, but bytes arrive in any pieces. Blocks are made as soon as enough has come; what is left
-   of a record begins the next block.
-3. While the last block of an answer is decoded, the next request is already on its way (`_ask_ahead`).
-4. A connection that breaks half-way is not an error if something has arrived: the rest is asked for again from there
-   on. Only an attempt that brings nothing raises ServerUnreachable.
+1. One connection is kept open, with one request at a time. `_asked` is a request whose answer was not read yet, and
+   `_answer` the last answer. A different request in between closes the connection; what was lost is requested again.
+2. An answer has whole records, but bytes arrive in any pieces. A block is made as soon as enough has arrived; an
+   incomplete record at its end begins the next block.
+3. While the caller decodes the last block of an answer, the next request is already sent (`_ask_ahead`).
+4. A connection that breaks half-way is no error if some records have arrived: the rest is requested from there on. Only
+   an attempt that brings nothing raises ServerUnreachable, so every round makes progress.
 """
 
 import json
@@ -53,7 +52,7 @@ def _connection_to(url: str, timeout: float) -> tuple[HTTPConnection, str]:
 def request_page(server: str, path: str, method: str = "GET", body: str | None = None) -> Any:
     """Send one request to the pages of a server and decode the answer; RequestRefused if it is an error.
 
-    `server` is the URL of the pages, `path` where on them.
+    `server` is the URL of the pages, `path` the path below it.
     """
     connection, base = _connection_to(server, _TIMEOUT)
     headers = {"Content-Type": "application/json"} if body is not None else {}
@@ -70,7 +69,7 @@ def request_page(server: str, path: str, method: str = "GET", body: str | None =
 
 
 def decode_page(status: int, body: bytes) -> Any:
-    """What an answer of the pages says; RequestRefused if it is an error."""
+    """Decode an answer of the pages; RequestRefused if it is an error."""
     try:
         found = json.loads(body)
         error = "" if status in {HTTPStatus.OK, HTTPStatus.CREATED} else str(found["error"])
@@ -153,14 +152,14 @@ class RemoteStreamReader(StreamSource):
     ) -> Iterator[StreamBlock]:
         """See StreamSource.
 
-        With a pool the caller reads a lot: the server is asked for several blocks at a time then, and for the next ones
-        before the last of them is looked at.
+        A pool means bulk reading: several blocks are requested at a time, and the next ones before the last of them is
+        decoded.
         """
         much = size if pool is None else max(size, _MUCH)
         while end is None or offset < end:
             answer = self._open(self._records(partition, offset, end, much))
             if not answer.length:
-                self._body(answer)  # an empty one counts as read only then
+                self._body(answer)  # http.client allows the next request only after even an empty body was read
                 return
             following = int(answer.headers["heliograph-next-offset"])
             ahead = pool is not None and end is not None and following < end
@@ -173,18 +172,18 @@ class RemoteStreamReader(StreamSource):
             except ServerUnreachable:
                 if offset == before:
                     raise
-                # A connection that broke half-way: if there is no other one to be had, that comes up now.
+                # The connection broke half-way. If the server is really gone, the next request says so.
 
     def _blocks_in(
         self, answer: HTTPResponse, offset: int, size: int, pool: BufferPool | None, then: str
     ) -> Iterator[StreamBlock]:
-        """The records of an answer, as they come; `then` is what the server is asked when all of it is here."""
+        """The records of an answer, as they arrive. `then` is the request to send when the whole answer has arrived."""
         cursor, total, rest, first = int(answer.headers["heliograph-cursor"]), answer.length or 0, b"", offset
         if pool is None:
             size = total
         try:
             while answer.length:
-                if self._answer is not answer:  # something else was asked meanwhile: it is lost, and asked for again
+                if self._answer is not answer:  # another request came in between: the rest is requested again
                     return
                 wanted = max(size, record_room(rest, 0), len(rest) + 1)
                 data = self._more(answer, rest, min(wanted - len(rest), answer.length), pool)
@@ -211,7 +210,7 @@ class RemoteStreamReader(StreamSource):
             raise BadAnswer(f"{self._url}: the answer is damaged: {bad}") from None
 
     def _more(self, answer: HTTPResponse, rest: bytes, size: int, pool: BufferPool | None) -> BlockData:
-        """What is left of what came before, and `size` bytes more."""
+        """The incomplete record `rest`, followed by `size` more bytes of the answer."""
         whole = len(rest) + size
         data = memoryview(bytearray(whole)) if pool is None else pool.take(whole)
         view = memoryview(data)
@@ -242,12 +241,12 @@ class RemoteStreamReader(StreamSource):
         return self._body(answer), answer.headers
 
     def _open(self, path: str) -> HTTPResponse:
-        """The head of an answer, whose body is still to be read; an error if the server says that there is one."""
+        """Send a request. Returns the answer with its body unread; raises if the server reports an error."""
         try:
             try:
                 answer = self._ask(path)
             except (RemoteDisconnected, ConnectionError):
-                # Servers close connections that nobody has used for a while; if that is not why, it comes up again.
+                # Servers close idle connections, so try once more. Any other reason raises again.
                 answer = self._ask(path)
         except (OSError, HTTPException) as error:
             raise self._unreachable(error) from None
@@ -284,7 +283,7 @@ class RemoteStreamReader(StreamSource):
             self._connection.request("GET", path)
             self._asked = path
         except (OSError, HTTPException):
-            self._connection.close()  # it is asked again when it is wanted, and then it matters
+            self._connection.close()  # not an error yet: the request is sent again when its answer is needed
 
     def _problem(self, status: int, body: bytes) -> Problem:
         try:

@@ -1,7 +1,7 @@
 """Blocks: many records of one partition at once, as they lie in the log, for bulk readers.
 
-A block is some bytes of the log and the places in them where records with messages of the partition are. What a record
-says of itself is not decoded here: whoever makes columns of messages does that for all records of a block at a time.
+A block is a piece of the log and the places of the partition's records in it. Records are not decoded here: readers
+that make columns of messages do that for all records of a block at once.
 """
 
 import struct
@@ -20,14 +20,16 @@ from heliograph.log.record import ALIGNMENT, HEADER_SIZE, RECORD_HEADER, frame, 
 BLOCK_SIZE = 1 << 20
 """About as many bytes of the log are in a block, unless a single record is larger."""
 FRONT = struct.Struct("<IIBxH4xI16x I32xIQ")
-"""Of a record's header: check sum, length, kind, zero, count; of messages, how many receivers they have, and the first
-of them with its offset."""
+"""Header and start of the body in one call: check sum, length, kind, zero, count; then the number of receivers, and the
+first receiver with its offset."""
 _FILL, _ALIGNED = ALIGNMENT - 1, -ALIGNMENT
 _CRC_AND_LENGTH = struct.Struct("<II")
 """How a record starts. The check sum of those in a group is 0."""
 _AT_ONCE = 64 << 10
-"""Bytes of a memoryview of which a check sum is made at a time. It takes a copy of them, which is to stay in the
-processor's cache."""
+"""Bytes of a memoryview that are summed at a time.
+
+They have to be copied, and the copy should stay in the CPU cache.
+"""
 
 
 BlockData = bytes | memoryview
@@ -61,7 +63,7 @@ class StreamBlock:
         self.next = 0
         """The offset behind the last message."""
         self.used = 0
-        """Bytes of the data that have been scanned: behind them is a part of a record, or nothing."""
+        """Bytes of the data that were scanned: behind them is an incomplete record, or nothing."""
 
     def __len__(self) -> int:
         """How many records there are."""
@@ -74,13 +76,13 @@ class StreamBlock:
             yield RecordPlace(first, count, time, start + HEADER_SIZE, start + length)
 
     def records(self) -> list[memoryview]:
-        """The records themselves, whole, as parts of the data that are as long as possible; nothing is copied."""
+        """The records as parts of the data, each as long as possible; only records of groups are copied."""
         pieces: list[memoryview] = []
         data, unpack, fill, aligned = self.data, _CRC_AND_LENGTH.unpack_from, _FILL, _ALIGNED
         start = end = 0
         for at in self.starts:
             crc, length = unpack(data, at)
-            if not crc:  # it is in a group, which has one for all
+            if not crc:  # a member of a group, which has one check sum for all
                 pieces += (*self._padded(start, end), memoryview(self._alone(at)))
                 start = end = 0
                 continue
@@ -93,7 +95,7 @@ class StreamBlock:
     def _padded(self, start: int, end: int) -> list[memoryview]:
         if start == end:
             return []
-        missing = end - len(self.data)  # the data may end within the filling
+        missing = end - len(self.data)  # the data may end within the padding
         piece = memoryview(self.data)[start:end]
         return [piece] if missing <= 0 else [piece, memoryview(bytes(missing))]
 
@@ -107,12 +109,12 @@ class StreamBlock:
 def block_of(data: BlockData, position: int, cursor: int, offset: int, stop: int) -> StreamBlock:
     """The records in some bytes of the log that have messages of a cursor, from an offset on and up to `stop`.
 
-    The data starts with a record, which is at `position` of the log; BadRecord if it is none. It may end anywhere: what
-    has not been looked at is for the next block. Only records that are wanted have to pass their check sum. Of two that
-    have the same message (one is a copy) the first counts.
+    The data starts with a record, which is at `position` of the log; BadRecord otherwise. It may end anywhere: `used`
+    tells what was scanned. Check sums are verified for matching records only. Of two records with the same message (one
+    is a copy) the first counts.
 
-    There may be as many records as messages: hence one call for all that is to be known of a record, and no object for
-    any of them.
+    There may be as many records as messages, hence one `unpack` for everything about a record, and no object per
+    record.
     """
     block = StreamBlock(data)
     add_start, add_first = block.starts.append, block.firsts.append

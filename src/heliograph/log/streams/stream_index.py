@@ -2,18 +2,19 @@
 
 Theory of operation
 1. `streams/NAME/stream.json` in the directory of the log describes the stream, `streams/NAME/PARTITION.index` says
-   where the messages of a partition are. A server writes them, and only what is safe: whoever goes by the index never
-   sees a message that a crash could take back. It is written again whenever a server starts, so nothing depends on its
-   survival.
+   where the messages of a partition are. The server writes only what is safe, so readers never see a message that a
+   crash could undo. The index is written again whenever a server starts, so it need not survive a crash.
 2. A partition's file is a header and entries, one for each chunk of the cursor but the last, which is in the header. An
-   entry is written once, before the header that counts it. The header is overwritten in place; its check sum shows a
-   reader that it has read one half old and half new, and the reader tries again.
-3. When chunks have moved, or many entries are of chunks that are gone, a new file takes the place of the old one.
-   Readers notice by its inode.
-4. The writer notes what the cursor is like (`take`) and writes that later (`write`), when the log is safe up to there.
+   entry is written once, before the header that counts it. The header is overwritten in place. A reader that catches it
+   half written notices by the check sum and tries again.
+   3. When chunks have moved, or many entries are of dropped chunks, a new file replaces the old one. Readers notice by
+   its
+      inode.
+   4. The writer takes a snapshot of the cursor (`take`) and writes it later (`write`), when the log is safe up to
+      there.
 
-header:  magic 8 HELIOIDX, cursor 4, zero 4, entries 8, gone 8 (so many of them, from the front), first 8 and next 8
-         (the offsets there are), bytes 8, the last chunk as an entry (no offsets if there is none), crc 4
+header:  magic 8 HELIOIDX, cursor 4, zero 4, entries 8, gone 8 (so many of them, from the front, are of dropped chunks),
+         first 8 and next 8 (the present offsets), bytes 8, the last chunk as an entry (empty if there is none), crc 4
 entry:   first 8, next 8 (its offsets), start 8, end 8 (positions it lies between), time 8 (of its newest message)
 """
 
@@ -38,7 +39,7 @@ _CRC = struct.Struct("<I")
 _HEADER_SIZE = _HEADER.size + _CRC.size
 _ENTRY = struct.Struct("<5Q")
 _GONE_MOST = 1024
-"""More entries of chunks that are gone than this, and than half of all, are worth a new file."""
+"""A new file is written when more entries than this, and more than half of all, are of dropped chunks."""
 _ATTEMPTS = 100
 _ENTRIES_AT_ONCE = 64
 
@@ -97,7 +98,7 @@ def _replace(path: Path, data: bytes) -> None:
 class PartitionIndexWriter:
     """Writes the index of one partition.
 
-    `take` notes what the cursor is like now, and `write` writes that down when it is safe.
+    `take` takes a snapshot of the cursor, and `write` writes it when it is safe.
     """
 
     def __init__(self, directory: Path, name: str, partition: int, cursor: Cursor) -> None:
@@ -111,11 +112,12 @@ class PartitionIndexWriter:
         self._pending: tuple[bool, bytes, int, bytes] | None = None
 
     def take(self) -> bool:
-        """Note what the cursor is like now; False if nothing has changed."""
+        """Take a snapshot of the cursor; False if nothing has changed."""
         cursor = self.cursor
         now = cursor.first, cursor.next, cursor.moves
         if now == self._taken:
             return False
+        # The last chunk still grows: it is in the header, and becomes an entry when the next one begins.
         closed = max(0, len(cursor.chunks) - 1)
         gone = self._entries - bisect_left(cursor.chunks, self._indexed, hi=closed, key=_first_of)
         anew = self._descriptor < 0 or now[2] != self._taken[2] or gone > max(_GONE_MOST, self._entries // 2)
@@ -144,7 +146,7 @@ class PartitionIndexWriter:
         return True
 
     def write(self) -> None:
-        """Write what was noted; the log must be safe up to there."""
+        """Write the snapshot; the log must be safe up to there."""
         if self._pending is None:
             return
         anew, header, place, entries = self._pending
@@ -155,10 +157,11 @@ class PartitionIndexWriter:
                 _replace(self._path, header + entries)
                 self._descriptor = os.open(self._path, os.O_WRONLY | os.O_CLOEXEC)
             else:
+                # Entries before the header: a reader looks only at entries that the header counts.
                 os.pwrite(self._descriptor, entries, place)
                 os.pwrite(self._descriptor, header, 0)
         except OSError:
-            # Mostly a full disk. The log reports that; when it is over, the whole index is written again.
+            # Mostly a full disk, which the log reports. The next snapshot is written as a whole new file.
             self.close()
             self._taken = (-1, -1, -1)
 
@@ -231,10 +234,10 @@ class PartitionIndex:
             raise IndexDamaged(f"{self._path}: damaged; it is made anew when the server starts")
         return Entry(*_ENTRY.unpack(data))
 
-    # A few entries are read to find one: opening an index costs the same whatever the size of the stream.
+    # Entries are found by bisection in the file: opening an index costs the same whatever the size of the stream.
 
     def entries_from(self, offset: int) -> list[Entry]:
-        """The chunk of an offset that is not before the first and some that follow; the last if it has not come."""
+        """The chunk of an offset, not before the first, and some that follow; the last chunk for an offset to come."""
         numbers = range(self._gone, self._entries)
         found = self._gone + bisect_right(numbers, offset, key=lambda number: self._entry(number).next)
         place, count = _HEADER_SIZE + found * _ENTRY.size, min(_ENTRIES_AT_ONCE, self._entries - found)

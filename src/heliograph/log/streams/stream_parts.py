@@ -1,6 +1,7 @@
-"""Records of a partition as parts of files, for a server that passes them on: only their heads are read.
+"""Records of a partition as parts of files, for a server that sends them on: only their headers are read.
 
-The receiver checks them by their check sums. Records in a group have none of their own: they are read, and get one.
+So the kernel can copy them from file to socket (sendfile). The receiver verifies check sums. Members of a group have no
+check sum of their own: they are read, and get one.
 """
 
 import os
@@ -15,9 +16,9 @@ from heliograph.log.record import ALIGNMENT, HEADER_SIZE, padded
 from heliograph.log.streams.stream_block import FRONT, block_of
 
 _WINDOW = 16 << 10
-"""Bytes that are read at a time: all of many small records, and of a large one the front."""
+"""Bytes that are read at a time: many small records, or the front of a large one."""
 _WORTH_SENDING = 64 << 10
-"""To have the kernel send less than this takes longer than to copy it."""
+"""Below this size, copying is faster than sendfile."""
 _HEAD_SIZE, _RECEIVER_SIZE = 36, 14
 """Bytes of messages before the columns with their receivers, and of those for each receiver."""
 
@@ -93,13 +94,13 @@ def raw_records(
 
 
 class _Pieces:
-    """Records as they are found: long runs of them as parts of the file, others as bytes that have been read anyway."""
+    """Collects records: long stretches of them as parts of the file, others as bytes that were read anyway."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         self._pieces: list[BodyPiece] = []
         self._bytes: list[bytes | memoryview] = []
-        """What has been read and is to be sent, behind all pieces."""
+        """Bytes to send after all pieces."""
         self._start = self._end = -1
         """The run of records that lie one behind the other, in the file."""
         self._run: list[memoryview] = []
@@ -119,7 +120,7 @@ class _Pieces:
             self.add_bytes([bytes(missing)])
 
     def add_bytes(self, pieces: Sequence[bytes | memoryview]) -> None:
-        """Something that is not in the file as it is."""
+        """Add bytes that are not in the file as they are."""
         self._close()
         self._bytes += pieces
 

@@ -1,12 +1,13 @@
 """Reading a stream from the files of a log, in any process on the machine: without a lock, while the server writes.
 
 Theory of operation
-1. The index (`stream_index`) says which offsets there are and between which positions of the log they lie. The server
-   writes there only what is safe, so all that can be read here stays true whatever happens to the server.
-2. Records are found by going through a chunk. Each has a check sum and says which offset it has for which cursor, so
-   the index is only a hint: what is returned has the offset that was asked for, or there is an error.
-3. Meanwhile the server may move messages to another place, and delete the segment they were in. Then the index says
-   soon where they are now, and the reader looks again.
+1. The index (`stream_index`) says which offsets exist and between which positions of the log they lie. The server
+   writes only what is safe, so what is read here stays valid even if the server crashes.
+2. Records are found by scanning a chunk. Each has a check sum and its offset for each cursor, so the index is only a
+   hint: a reader returns the offset that was asked for, or raises.
+3. Meanwhile the server may move messages, and delete the segment in which they were. The index is updated soon after,
+   and the reader tries again, for `_PATIENCE` seconds.
+4. Progress resets that time: only a message that stays missing is LogDamaged.
 """
 
 import os
@@ -30,11 +31,11 @@ _PATIENCE = 5.0
 _PAUSE = 0.02
 _LEAST_READ = 4096
 _GAP = 64 << 10
-"""To read less than this for nothing takes less time than to read twice."""
+"""Reading up to so many unneeded bytes is faster than a second read."""
 
 
 _Stretch = tuple[Segment, int, int]
-"""A segment, and two positions between which something is to be found in it."""
+"""A segment, and two positions in it between which to search."""
 _Found = TypeVar("_Found", StreamBlock, RawRecords)
 _Look = Callable[[_Stretch, int, int, int], Iterator[_Found]]
 """Finds what a cursor has in a stretch, from an offset on and up to a stop."""
@@ -63,7 +64,7 @@ class StreamReader(StreamSource):
         self.identity = str(self.describe().get("identity", ""))
 
     def describe(self) -> dict[str, Any]:
-        """What the server says of the stream: name, filter, partitions, retention, whether it is configured."""
+        """The server's description of the stream: name, filter, partitions, retention, whether it is configured."""
         return read_description(self._directory, self.name)
 
     @property
@@ -157,7 +158,7 @@ class StreamReader(StreamSource):
     def _go_through(
         self, partition: int, offset: int, end: int | None, size: int, look: _Look[_Found]
     ) -> Iterator[_Found]:
-        """What is found in the stretches of the log that have messages from an offset on; each says which is next."""
+        """Search the stretches of the log that have messages from an offset on. What is found tells the next offset."""
         give_up = 0.0
         while True:
             index = self._index(partition)
@@ -176,7 +177,7 @@ class StreamReader(StreamSource):
             if offset > before:
                 give_up = 0.0
                 continue
-            # The chunk has been moved or deleted: the index follows soon.
+            # The chunk was moved or deleted: the index is updated soon.
             now = self._now()
             give_up = give_up or now + _PATIENCE
             if now > give_up:
@@ -220,7 +221,7 @@ class StreamReader(StreamSource):
 
 
 def _stretches(entries: list[Entry], size: int) -> Iterator[tuple[int, int, int]]:
-    """Parts of the log to go through, in order: where they start and end, and the offset behind the last message.
+    """Parts of the log to scan, in order: where they start and end, and the offset behind the last message.
 
     Chunks that lie close to each other, as those of several busy partitions do, are one, up to `size` bytes: they are
     read at once. A chunk ends with a record, so that nothing has to be read twice.
@@ -276,7 +277,7 @@ class _Files:
                     continue
             if number == len(self._bases):
                 return
-            position = self._bases[number]  # what is before it has been deleted
+            position = self._bases[number]  # the segments before it were deleted
 
     def _segment(self, base: int) -> Segment:
         found = self._known.get(base)

@@ -40,7 +40,7 @@ class StreamSource(ABC):
 
     @abstractmethod
     def latest(self, partition: int) -> int:
-        """The offset that the next message gets: all before it are safe."""
+        """The offset that the next message gets. All messages before it are safe."""
 
     @abstractmethod
     def state(self) -> StreamState:
@@ -134,7 +134,7 @@ def stream_lag(source: StreamSource, done: Mapping[int, int], now_ms: float) -> 
         try:
             spans = source.read(partition, at, limit_messages=1, limit_bytes=1)
         except OffsetGone:
-            continue  # just now; the next look sees it
+            continue  # deleted after `extents`: the next call counts it
         if spans:
             oldest = min(oldest, spans[0].time)
     return Lag(messages, max(0.0, (now_ms - oldest) / 1000))

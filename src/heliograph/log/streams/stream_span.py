@@ -1,5 +1,4 @@
-"""What readers of a stream get: spans of messages as they were stored, which give single messages when iterated
-over."""
+"""Spans of a stream: messages that were stored together, which readers can iterate over one by one."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator

@@ -127,7 +127,7 @@ class ListenerAuthenticator:
 
     @property
     def proven_user(self) -> str | None:
-        """Nobody has been proved to be anybody here."""
+        """None: this listener has no proof of who the client is."""
         return None
 
     def check(self, outlet: Outlet, user: str | None, password: bytes | None, verdict: Verdict) -> None:
@@ -157,7 +157,7 @@ class CertificateAuthenticator:
 
 
 class EncryptedOnlyAuthenticator:
-    """For a client that came to an encrypted listener in the clear: it is told so, in its own protocol."""
+    """Refuses, in its own protocol, a client that connects to an encrypted listener without TLS."""
 
     __slots__ = ()
 

@@ -1,8 +1,8 @@
-"""Whose password is checked next: fair turns, so that a flood of wrong passwords keeps nobody else from logging in.
+"""Whose password is checked next: fair turns, so that a flood of wrong passwords does not keep others from logging in.
 
-Addresses take turns, and so do the users of an address. Whoever is new comes first, as one who floods is never new for
-long; so a good login passes all that a flood has left waiting. Addresses and users that have failed several times get
-fewer turns. Nobody is locked out: that would let an attacker lock out others.
+Addresses take turns, and so do the users of an address. A new address or user comes first: one that floods is not new
+for long, so a good login passes all that a flood has left waiting. Addresses and users that have failed several times
+get fewer turns. They are never locked out: that would let an attacker lock out others.
 """
 
 import ipaddress
@@ -113,7 +113,7 @@ class Turns:
         return self._longest_waiting() if self._size > self._most else None
 
     def take(self, now: float) -> Login | None:
-        """The login whose turn it is, the newest of its user; None if nobody may have one yet."""
+        """The login whose turn it is, the newest of its user; None if no login may have its turn yet."""
         for address, users in self._waiting.items():
             if self.failures.turn_of_address(address) > now:
                 continue
@@ -123,7 +123,7 @@ class Turns:
         return None
 
     def next_turn(self) -> float | None:
-        """When somebody may have a turn, if there is anybody."""
+        """When the next waiting login may have its turn; None if none waits."""
         times = [
             max(self.failures.turn_of_address(address), self.failures.turn_of_user(address, user))
             for address, users in self._waiting.items()

@@ -24,7 +24,7 @@ WRONG_MEMO_SIZE = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """How dear one try is, in scrypt's terms: memory is 128 * n * r bytes, time goes with n * r * p."""
+    """The cost of one try, in scrypt's terms: memory is 128 * n * r bytes, time grows with n * r * p."""
 
     n: int = 16384
     r: int = 8
@@ -151,7 +151,7 @@ class PasswordFile:
         return list(self._hashes)
 
     def check(self, name: str, password: bytes) -> bool:
-        """Whether this is the user's password. An unknown user takes as long as a known one: time betrays nobody."""
+        """Whether this is the user's password. Unknown users take as long as known ones: timing tells nothing."""
         known = self._hashes.get(name)
         fits = (known or self._decoy).fits(password)
         return fits and known is not None

@@ -1,1 +1,1 @@
-"""The pages for people and programs: health, metrics, statistics, queues, streams."""
+"""The HTTP pages: health, metrics, statistics, queues, streams."""

@@ -27,7 +27,7 @@ from heliograph.server.watchdog import Watchdog
 
 
 def queue_figures(broker: Broker, found: dict[str, Any]) -> Steps:
-    """Put the figures of each queue that somebody has defined, and of all others together, into `found`.
+    """Put the figures of each defined queue, and of all others together, into `found`.
 
     Temporary queues and those behind subscriptions may be many and are soon gone: they are counted, not named.
     """
@@ -232,7 +232,7 @@ def subscriptions(broker: Broker, found: list[dict[str, Any]]) -> Steps:
 
 
 async def _joined(broker: Broker, parts: Iterator[str]) -> bytes:
-    """A page that is made of very many parts, each in its turn."""
+    """A page with very many parts, made in slices."""
     found: list[str] = []
 
     def join() -> Steps:
@@ -284,7 +284,7 @@ def _subscription(owner: Subscription | ShareGroup, places: list[Buffer | Spool]
 
 
 def metrics(broker: Broker, uptime: float) -> list[Metric]:
-    """The same for Prometheus."""
+    """All statistics as metrics for Prometheus."""
     stats = statistics(broker)
     clients, messages, buffers, retained = stats["clients"], stats["messages"], stats["buffers"], stats["retained"]
     storage, memory = stats["storage"], stats["memory"]

@@ -1,4 +1,15 @@
-"""A small HTTP/1.1 server for the operators' pages: GET and HEAD on some paths and folders, PUT and DELETE on a few."""
+"""A small HTTP/1.1 server for the operators' pages: GET and HEAD on some paths and folders, PUT and DELETE on a few.
+
+Theory of operation
+1. Each connection is a task: read a request, make the answer, send it, repeat. h11 parses and frames.
+2. The number of connections is limited. A connection is *idle* while it waits for (the rest of) a request. When there
+   are too many, the one that has been idle longest is closed for a new one; if none is idle, the new one gets 503.
+3. A client has `timeout` seconds for each request, and to take each answer.
+4. Small pieces of an answer go through asyncio's transport. From the first large piece on, bytes go directly to the
+   socket, and parts of files with `sendfile`, `WRITE_SIZE` bytes per turn of the event loop, so that a large answer
+   does not hold up messages. The transport's buffer is drained before that, so the order is kept.
+5. A connection ends as in `network.closing`: the writing side is shut down, and what still arrives is dropped.
+"""
 
 import asyncio
 import contextlib
@@ -29,7 +40,7 @@ log = logging.getLogger(__name__)
 warnings = RepeatedWarnings(log)
 
 Page = Callable[[], tuple[str, bytes] | Awaitable[tuple[str, bytes]]]
-"""Makes a page when it is asked for: its content type and its bytes. One that takes long is made bit by bit."""
+"""Makes a page on request: its content type and its bytes. A page that takes long is awaitable, and made in slices."""
 
 
 IDLE_TIMEOUT = 10.0
@@ -38,19 +49,19 @@ MAX_REQUEST_BODY = 64 * 1024
 READ_SIZE = 16 * 1024
 WRITE_SIZE = 256 * 1024
 MOST_CONNECTIONS = 64
-# Those who give way to new ones are not closed at once: a crowd must not take all file descriptors meanwhile.
+# Connections that give way close in the next turn only: accepting more at once could use up all file descriptors.
 _ACCEPTED_AT_ONCE = 4
 _BUSY = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\nRetry-After: 1\r\n\r\n"
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a client gets."""
+    """The answer to a request."""
 
     status: HTTPStatus
     content_type: str
     body: bytes | Sequence[BodyPiece]
-    """In one piece, or in several that need not be put together; files are closed when it has been sent."""
+    """One piece, or several that are sent one after the other; their files are closed when the answer has been sent."""
     headers: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -59,13 +70,13 @@ class Answer:
         return [self.body] if isinstance(self.body, bytes) else self.body
 
     def close(self) -> None:
-        """Close the files that it has parts of."""
+        """Close the files of the body."""
         for descriptor in {piece.descriptor for piece in self.pieces if isinstance(piece, FilePart)}:
             os.close(descriptor)
 
 
 def refusal(status: HTTPStatus, message: str, *headers: tuple[str, str], **more: object) -> Answer:
-    """An answer that says, for people, why there is no other; `more` is what programs want to know."""
+    """An error answer as JSON: a message for people, and fields for programs (`more`)."""
     body = json.dumps({"error": message, **more}).encode() + b"\n"
     return Answer(status, "application/json", body, headers)
 
@@ -96,9 +107,9 @@ class HttpServer:
     ) -> None:
         """`timeout` is the time in seconds that a client has for each request, and to take each answer.
 
-        `takers` are by the start of the path and by method. `on_error` is told what could not be made, where the
-        exception is handled. `is_own_host` tells whether a Host header means this server; other requests are not
-        answered. `most` says how many connections are served at once.
+        `takers` are by the first part of the path and by method. `on_error` is called in the exception handler when a
+        page fails. `is_own_host` tells whether a Host header names this server; other requests are refused. `most`
+        returns the limit of connections.
         """
         self._most = most
         self._on_error = on_error
@@ -111,7 +122,7 @@ class HttpServer:
         self._acceptors: list[Acceptor] = []
         self._connections: set[asyncio.Task[None]] = set()
         self._idle: dict[asyncio.Task[None], None] = {}
-        """Those of whom a request, or the rest of one, is awaited, longest first."""
+        """Connections that wait for a request or the rest of one, longest first."""
 
     async def start(self, host: str, port: int) -> None:
         """Listen; hosts are as in the configuration file, port 0 is any free one. OSError if it cannot be had."""
@@ -121,7 +132,7 @@ class HttpServer:
         ]
 
     def _take(self, fd: int, _address: object) -> None:
-        """Serve a client. When there are too many, the one gives way that has been silent longest."""
+        """Serve a new client. At the limit, close the connection that has been idle longest, or answer 503."""
         sock = socket.socket(fileno=fd)
         if len(self._connections) >= self._most():
             silent = next(iter(self._idle), None)
@@ -140,7 +151,7 @@ class HttpServer:
     def _forget(self, sock: socket.socket, task: asyncio.Task[None]) -> None:
         self._connections.discard(task)
         self._idle.pop(task, None)
-        sock.close()  # nobody else does if it had to give way before it was served
+        sock.close()  # not closed yet if the task was cancelled before it began
 
     @property
     def addresses(self) -> list[tuple[str, int]]:
@@ -173,14 +184,14 @@ class HttpServer:
             async with asyncio.timeout(self._timeout):
                 await writer.wait_closed()
         except OSError:  # a timeout, too
-            pass  # gone, or as good as gone
+            pass  # the client has gone, or does not respond
         finally:
             writer.transport.abort()  # does nothing where all went well
 
     async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, sock: socket.socket) -> None:
         """Answer one request after the other for as long as both sides want to."""
         http = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_REQUEST_HEAD)
-        writer.transport.set_write_buffer_limits(0)  # what has been drained is sent: what follows may go past it
+        writer.transport.set_write_buffer_limits(0)  # `drain` empties the buffer: later pieces may bypass it
         while True:
             wants_body = True
             try:
@@ -204,7 +215,7 @@ class HttpServer:
 
     @contextlib.asynccontextmanager
     async def _patience(self) -> AsyncIterator[None]:
-        """For a request, which has to come in time; until then its connection is idle."""
+        """Limit the time for a request; the connection counts as idle until it is complete."""
         task = asyncio.current_task()
         assert task is not None
         self._idle[task] = None
@@ -260,7 +271,7 @@ class HttpServer:
 
 
 async def _let_client_close(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Drop what the client still sends, maybe a body that was too large: a reset might cost it the answer."""
+    """Drop what the client still sends, such as a body that was too large: a reset might cost it the answer."""
     writer.write_eof()
     left = MOST_BYTES
     async with asyncio.timeout(LINGER):
@@ -281,7 +292,7 @@ async def _next_head(http: h11.Connection, reader: asyncio.StreamReader) -> h11.
 
 
 async def _body_of(request: h11.Request, http: h11.Connection, reader: asyncio.StreamReader) -> bytes:
-    """The body of a request, once all of it is here; that of a method that nobody knows is left alone."""
+    """The complete body of a request; that of an unknown method is not read."""
     body = b""
     while request.method in _METHODS and isinstance(event := await _next_event(http, reader), h11.Data):
         if request.method != b"PUT":
@@ -294,7 +305,7 @@ async def _body_of(request: h11.Request, http: h11.Connection, reader: asyncio.S
 
 
 async def _write(writer: asyncio.StreamWriter, sock: socket.socket, pieces: Sequence[BodyPiece]) -> None:
-    """Write small pieces together; from a large one on, past the transport, which would copy what has to wait."""
+    """Write small pieces together; from the first large one on, bypass the transport, which would copy what waits."""
     large = next((number for number, piece in enumerate(pieces) if _is_large(piece)), len(pieces))
     writer.write(b"".join(piece for piece in pieces[:large] if not isinstance(piece, FilePart)))
     await writer.drain()
@@ -307,7 +318,7 @@ def _is_large(piece: BodyPiece) -> bool:
 
 
 async def _send(sock: socket.socket, pieces: Sequence[BodyPiece]) -> None:
-    """Send bit by bit, for others want their turn, whenever there is room in the socket."""
+    """Send whenever the socket has room, a limited number of bytes per turn of the event loop."""
     loop, done = asyncio.get_running_loop(), asyncio.Event()
     failed: list[OSError] = []
 
@@ -321,7 +332,7 @@ async def _send(sock: socket.socket, pieces: Sequence[BodyPiece]) -> None:
         if failed or not sending.left:
             done.set()
 
-    with sock.dup() as own:  # asyncio wants the transport's own for itself
+    with sock.dup() as own:  # asyncio refuses `add_writer` for a descriptor that a transport uses
         sending = _Sending(own, pieces)
         loop.add_writer(own, more)
         try:
@@ -333,13 +344,13 @@ async def _send(sock: socket.socket, pieces: Sequence[BodyPiece]) -> None:
 
 
 class _Sending:
-    """Pieces on their way into a socket; those of files without a way through this process."""
+    """Pieces that are being sent; parts of files are not copied through this process."""
 
     def __init__(self, sock: socket.socket, pieces: Sequence[BodyPiece]) -> None:
         self._sock = sock
         self.left = deque(piece for piece in pieces if len(piece))
         self._at = 0
-        """So much of the first one has been sent."""
+        """Bytes of the first piece that have been sent."""
 
     def some(self) -> None:
         """Send as much as one connection may in a turn; BlockingIOError if there is room for less."""
@@ -349,7 +360,7 @@ class _Sending:
             size = min(room, len(piece) - self._at)
             if isinstance(piece, FilePart):
                 sent = os.sendfile(self._sock.fileno(), piece.descriptor, piece.place + self._at, size)
-                if not sent:  # there is less in the file than there was
+                if not sent:  # the file was truncated
                     raise ConnectionAbortedError(f"{self._at} of {len(piece)} bytes could be read")
             else:
                 sent = self._sock.send(memoryview(piece)[self._at : self._at + size])

@@ -1,6 +1,6 @@
 """Streams over HTTP: what there is, and messages from an offset on, for people as JSON and for programs as records.
 
-Everything is read from files, as any other process would do it, and in a thread: whoever reads a stream does not hold
+Everything is read from files, as any other process would do it, and in a thread, so that reading a stream does not hold
 up messages.
 """
 
@@ -39,7 +39,7 @@ _NUMBERS = ("offset", "time", "limit", "bytes")
 
 
 class BadQuery(Exception):
-    """The query is not what was expected: how."""
+    """The query string is invalid; the text says how."""
 
 
 class Query(NamedTuple):
@@ -64,7 +64,7 @@ class StreamPages:
         return await asyncio.to_thread(self.answer, path, query)
 
     def answer(self, path: str, query: str) -> Answer:
-        """What there is to say: whoever asks waits for files."""
+        """The answer to a request. Reads files, so call it in a thread."""
         words = [unquote(word) for word in path.rstrip("/").split("/")[2:]]
         try:
             if not words:
@@ -130,7 +130,7 @@ def _query(text: str) -> Query:
 
 
 def _records(reader: StreamReader, partition: int, offset: int, query: Query) -> Answer:
-    """Records as they are in the files. Whoever gets them looks at their check sums, so nobody does so here."""
+    """Records as they are in the files. The reader verifies their checksums, so they are not verified here."""
     size = MOST_BYTES if query.bytes is None else min(query.bytes, MOST_BYTES)
     end = None if query.limit is None else offset + query.limit
     body: list[BodyPiece] = []
@@ -188,7 +188,7 @@ def _messages(reader: StreamReader, partition: int, offset: int, query: Query) -
 
 
 def stream_message_json(message: StreamMessage) -> dict[str, Any]:
-    """A message as JSON can have it."""
+    """A message as a JSON object."""
     fields: dict[str, Any] = message._asdict()
     fields |= _with_text("payload", fields.pop("payload"))
     raw = encode_varint(len(message.properties)) + message.properties
@@ -200,7 +200,7 @@ def stream_message_json(message: StreamMessage) -> dict[str, Any]:
 
 
 def _with_text(key: str, value: bytes) -> dict[str, str]:
-    """Bytes as JSON can have them: as text if they are text."""
+    """Bytes for JSON: as text if they are UTF-8, else encoded."""
     try:
         return {key: value.decode()}
     except UnicodeDecodeError:

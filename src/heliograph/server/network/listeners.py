@@ -125,7 +125,7 @@ class Listener:
         return self._authenticator
 
     def _overrun(self) -> bool:
-        """Whether there are so many connections that a new one is not even told so."""
+        """Whether there are so many connections that a new one is closed without an answer."""
         number = len(self._writer.outlets)
         # The limit can be changed from outside while we run; asking for each client would cost a system call each.
         if not number % 16 or number >= self._most_clients - _REFUSED_AT_ONCE:

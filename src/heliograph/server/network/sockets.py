@@ -48,7 +48,7 @@ from heliograph.server.network.writing import HARD_LIMIT, HIGH_WATER, NetworkOut
 from heliograph.server.watchdog import Mark
 
 SINGLE_READ = 448
-"""Bytes to ask for while a client has never sent as many at once: so many come from Python's own allocator, which is
+"""Bytes to read while a client has never sent more at once: up to this size, Python uses its own allocator, which is
 faster than the C library's."""
 SMALLEST_READ = 4 << 10
 """Bytes to ask for at least from other clients."""

@@ -39,7 +39,7 @@ class QueueManagers:
     """The server itself, which is a queue manager too, and those that it runs as processes of their own."""
 
     def __init__(self, config: Config, own: Callable[[], Facts], command: Command) -> None:
-        """`own` says how the server itself is doing."""
+        """`own` returns the state and figures of the server itself."""
         self._own = own
         self._processes = {
             manager.name: QueueManagerProcess(manager.name, command) for manager in config.queue_managers
@@ -67,11 +67,11 @@ class QueueManagers:
     # What management asks for
 
     def list(self) -> list[Facts]:
-        """How each is doing, the server itself first."""
+        """The state and figures of each queue manager, the server itself first."""
         return [self.own(), *map(_facts, self._processes.values())]
 
     def own(self) -> Facts:
-        """How the server itself is doing."""
+        """The state and figures of the server itself."""
         return self._own()
 
     def start_one(self, name: str) -> None:

@@ -76,7 +76,7 @@ def _charts(pairs: Sequence[TableRow]) -> Iterable[IntervalChart]:
 
 
 def _is_drawn(pair: TableRow) -> bool:
-    """Only what matters most; a ratio of nothing, or without an interval, has no place on the axis."""
+    """Whether to draw this pair: only main figures, and only ratios above 0 that have an interval."""
     if pair["figure"] not in _DRAWN:
         return False
     return all(isinstance(pair[key], int | float) and pair[key] > 0 for key in ("ratio", "low", "high"))

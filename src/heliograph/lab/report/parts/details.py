@@ -17,7 +17,7 @@ _KINDS = (
     ("latency", ("avg_ms", "p99_ms"), Axis("latency", "ms")),
     ("CPU of the system", ("server_cpu_cores",), Axis("cores")),
 )
-"""What curves are of, the figures that may show it, and how they are written."""
+"""Kinds of curves: name, the figures that may be shown, and the axis."""
 _NAMES = {"avg_ms": "AVG", "p99_ms": "99P", "sent_rate": "in", "received_rate": "out"}  # as seen from the system
 _DECADE = 8  # how many times the least the greatest must be for a logarithmic axis
 
@@ -39,7 +39,7 @@ def curve_charts(results: Results, name: str, run: RecordedRun, colours: Mapping
 
 
 def _told(figures: tuple[str, ...], rows: list[TableRow], fans_out: bool) -> tuple[str, ...]:
-    """The first figure that there is; where messages are multiplied, what goes in as well as what comes out."""
+    """The first of these figures that was measured; where messages are multiplied, and for latencies, all of them."""
     there = tuple(figure for figure in figures if any(row["y_name"] == figure for row in rows))
     return there if fans_out or figures[0].endswith("_ms") else there[:1]
 
@@ -61,7 +61,7 @@ def _curve_chart(name: str, run: RecordedRun, x_name: str, what: str, y: Axis, s
 
 
 def _curve_series(rows: list[TableRow], colours: Mapping[str, int]) -> tuple[Series, ...]:
-    """A line per target and figure; where runs were repeated, through the mean of each place."""
+    """A line per target and figure, through the mean of repeated runs."""
     lines: dict[tuple[str, str], dict[float, list[float]]] = {}
     for row in rows:
         line = lines.setdefault((str(row["target"]), str(row["y_name"])), {})
@@ -168,7 +168,7 @@ def _charts(
 
 
 def _shows_something(chart: Chart) -> bool:
-    """Whether there is a line that is not flat on the floor."""
+    """Whether any line has several points, not all of them zero."""
     return any(len(series.points) > 1 and any(y for _, y in series.points) for series in chart.series)
 
 

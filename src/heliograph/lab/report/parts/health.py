@@ -82,7 +82,7 @@ def outliers(results: Results, cases: Sequence[ReportCase]) -> Section:
 
 
 def _oddness(row: TableRow) -> float:
-    """How far from the usual, as a ratio in whichever direction."""
+    """How far the value is from the typical one, as a ratio of at least 1."""
     value, usual = float(row["value"] or 0), float(row["usual"] or 0)
     if value <= 0 or usual <= 0:
         return float("inf") if value != usual else 0.0

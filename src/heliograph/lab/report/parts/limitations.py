@@ -12,7 +12,7 @@ _SHORT = 60.0  # seconds below which a run says nothing of hours
 
 
 def limitations(cases: Sequence[ReportCase]) -> Section:
-    """Sentences with facts."""
+    """The limitations of the results shown, as sentences."""
     makers = (_shared, _load_before, _share, _bound, _scale, _repeats, _time, _failed, _energy)
     points = tuple(sentence for maker in makers for sentence in maker(cases))
     always = (

@@ -49,7 +49,7 @@ def command(runs: Sequence[RecordedRun], directory: Path) -> str:
 
 
 def _names(runs: Sequence[RecordedRun]) -> list[str]:
-    """The scenarios; `--all` if none is missing but those that need something that none of these needs."""
+    """The scenarios, or `--all` if only scenarios with other requirements are missing."""
     names = list(dict.fromkeys(run.scenario for run in runs))
     known = {scenario.name: scenario for scenario in all_scenarios()}
     needs = {need for name in names if name in known for need in known[name].needs}
@@ -64,7 +64,7 @@ def _variant(runs: Sequence[RecordedRun]) -> list[str]:
 
 
 def _set(run: RecordedRun, *, searched: bool) -> dict[str, Any]:
-    """The parameters that were set by hand: those that are not what the scenario makes of the others."""
+    """The parameters that were set by hand: those that differ from what the scenario derives from the others."""
     found: dict[str, Any] = {}
     for scenario in _known(run):
         for name, value in run.parameters.items():

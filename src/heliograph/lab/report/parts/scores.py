@@ -114,7 +114,7 @@ def _score_row(results: Results, case: ReportCase) -> TableRow:
 
 
 def _remark(case: ReportCase) -> str:
-    """What a reader must know of this line before believing it."""
+    """Remarks on a result: the spread of its runs, a limit of the generator, a pass rule that was broken."""
     words = []
     if case.spread and not case.measures.is_latency:
         low, high = case.spread

@@ -11,7 +11,7 @@ from heliograph.lab.report.table import duration, plain, short
 
 
 def summary(results: Results, cases: Sequence[ReportCase]) -> Section:
-    """What was done, then the best results of each kind, then how targets compare."""
+    """The section: what was measured, the best results of each kind, and how targets compare."""
     missing = [] if results.every("rates") else [results.absent("rates")]
     return Section(
         "summary",
@@ -50,7 +50,7 @@ def _best(cases: Sequence[ReportCase]) -> Iterable[str]:
 
 @dataclass(frozen=True)
 class _Headline:
-    """A figure that makes a headline."""
+    """A figure for the summary."""
 
     title: str
     value: Callable[[ReportCase], float | None]
@@ -103,7 +103,7 @@ _HEADLINES = (
 
 
 def _compared(results: Results) -> Iterable[str]:
-    """How often each of a pair is better, counting only what is shown to differ."""
+    """How often each target of a pair is better, counting significant differences only."""
     outcomes: dict[tuple[str, str], list[str]] = {}
     for pair in newest_pairs(results):
         outcomes.setdefault((str(pair["a"]), str(pair["b"])), []).append(str(pair["verdict"]))

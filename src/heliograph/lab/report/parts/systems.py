@@ -110,7 +110,7 @@ def _value(key: str, value: Any) -> str:
 
 
 def configuration(cases: Sequence[ReportCase]) -> Section:
-    """What targets were set to, and parameters and clients of each scenario."""
+    """The settings of targets, and the parameters and clients of each scenario."""
     firsts: dict[str, RecordedRun] = {}
     for case in cases:
         firsts.setdefault(case.run.label, case.run)
@@ -143,7 +143,7 @@ def _settings(runs: Sequence[RecordedRun]) -> tuple[TableRow, ...]:
 
 
 def _configured(run: RecordedRun) -> Mapping[str, Any]:
-    """What a target was set to; of a message flow only the names of its files, which are part of the project."""
+    """The settings of a target; of a message flow only the names of its files, which are part of the project."""
     if "flow" in run.setup:
         return {"flow": ", ".join(run.setup["flow"])}
     found = run.setup.get("configuration", run.setup)
@@ -151,7 +151,7 @@ def _configured(run: RecordedRun) -> Mapping[str, Any]:
 
 
 def general(content: str) -> str:
-    """A configuration without what differs from run to run, and without lines that would not be read."""
+    """A configuration without values that differ from run to run, and without lines of no interest."""
     told = _FOLDER.sub(".../", _PORT.sub(r"\1PORT", content))
     lines = [line.rstrip() for line in told.splitlines() if line.strip()]
     more = [f"... and {len(lines) - _MOST_LINES} more lines"] if len(lines) > _MOST_LINES else []
