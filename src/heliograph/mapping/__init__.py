@@ -1,12 +1,13 @@
-"""What becomes of a message between MQTT, AMQP and JMS. `docs/reference/mapping.md` is the specification.
+"""Maps messages between MQTT, AMQP and JMS. `docs/reference/mapping.md` is the specification.
 
-Begin with `publication_of` (a message of AMQP for subscribers of MQTT) and `messages_of` (the other way); both are
-called for runs of messages, and remember what is the same in all of a run. `bodies`, `identifiers`, `delivery` and
-`user_properties` have the rules for single fields, for whoever maps some of them: the client, flows and pipelines.
+Begin with `publication_of` (an AMQP message for MQTT subscribers) and `messages_of` (MQTT publications as AMQP
+messages). Both are called for runs of messages and cache the parts that are equal in all of a run. `bodies`,
+`identifiers`, `delivery` and `user_properties` have the rules for single fields, which the client, flows and pipelines
+use, too.
 
-Names of annotations are in `heliograph.amqp.messages`; everything else is declared here, once. There are no exceptions
-of this room's own: a message that makes no sense is an `amqp.DecodeError` or `amqp.InvalidField`. Names are imported
-when they are first used, since workers of pipelines need few of them.
+A message that cannot be mapped raises `amqp.DecodeError` or `amqp.InvalidField`; this package has no exceptions of its
+own. The names of annotations are in `heliograph.amqp.messages`. The names here are imported when they are first used,
+because pipeline workers need few of them.
 """
 
 from typing import TYPE_CHECKING

@@ -1,6 +1,8 @@
 """AMQP messages become MQTT publications.
 
-All that comes before the body is looked at once for all messages in which it is the same, byte for byte.
+The sections before the body (the *head*) are decoded once for all messages in which they are equal byte for byte. A
+producer that sends many messages usually changes only the body, so the cache (`_heads`) is hit for nearly all of them.
+The cache is bounded by the number and the length of heads, and cleared when it is full.
 """
 
 from typing import NamedTuple
@@ -32,17 +34,17 @@ from heliograph.mqtt import STRING_MAX, PacketType, ProtocolError, decode_proper
 
 
 class Head(NamedTuple):
-    """What all that comes before the body means for MQTT."""
+    """The MQTT meaning of the sections before the body."""
 
     qos: int
     retain: bool
     ttl: int
-    """Milliseconds from its arrival on; 0: for ever."""
+    """Milliseconds from its arrival; 0: no limit."""
     expires: int
     """Milliseconds since 1970; 0: never."""
     sections: Sections
     encoded: dict[tuple[bool, bool], bytes]
-    """The properties for each kind of body that has been seen."""
+    """The encoded properties for each kind of body: they depend on whether it is text or an encoded section."""
 
     def properties(self, *, text: bool, encoded: bool) -> bytes:
         """The properties of a publication, encoded without their length."""
@@ -52,7 +54,8 @@ class Head(NamedTuple):
         return known
 
     def life_left(self, wall: int) -> int | None:
-        """Milliseconds that a message has which arrives now; 0 or less: it has expired; None: it lives for ever."""
+        """Return the remaining lifetime in milliseconds of a message that arrives now (0 or less: expired; None: no
+        limit)."""
         return life_left(self.ttl, self.expires, wall)
 
 
@@ -62,7 +65,7 @@ _LONGEST_REMEMBERED = 512
 
 
 class Publication(NamedTuple):
-    """What a message is for MQTT."""
+    """An AMQP message as an MQTT publication."""
 
     payload: bytes
     head: Head
@@ -70,7 +73,9 @@ class Publication(NamedTuple):
     encoded: bool = False
 
     def differs_in_payload_only(self, other: "Publication") -> bool:
-        """Whether both have the same properties, and payloads of one length, which is not 0."""
+        """Whether both have the same properties, and payloads of one length that is not 0.
+
+        The broker writes such publications as a run of packets of one length."""
         return (
             self.head is other.head
             and len(self.payload) == len(other.payload) > 0
@@ -80,13 +85,15 @@ class Publication(NamedTuple):
 
 
 def publication_of(message: bytes) -> Publication:
-    """What a message is for MQTT."""
+    """Convert an encoded AMQP message to a publication."""
     try:
         start, at, code = find_section(message, BODY_SECTION)
         before = message[:start]
         head = _heads.get(before) or _read_head(before)
         if code == BODY_SECTION:
-            # Nearly always: a single section of bytes that fills the rest of the message.
+            # The usual case: one data section that fills the rest of the message. Its length proves that nothing
+            # follows.
+            # 0xa0 and 0xb0 are binary with a length of one and of four bytes (AMQP part 1, section 1.6.19).
             if message[at] == 0xA0 and at + 2 + message[at + 1] == len(message):
                 return Publication(message[at + 2 :], head)
             if message[at] == 0xB0 and at + 5 + int.from_bytes(message[at + 1 : at + 5], "big") == len(message):
@@ -123,15 +130,18 @@ def _read_head(before: bytes) -> Head:
 
 
 def properties_of(sections: Sections, *, text: bool, encoded: bool) -> bytes:
-    """The MQTT 5 properties that say what the fields of a message say, encoded without their length.
+    """Return the MQTT 5 properties for the fields of a message, encoded without their length.
 
-    Strings that MQTT does not take are left out.
+    Strings that MQTT does not allow are left out.
     """
     fields, annotations = sections.fields, sections.annotations
+    # A message that was an MQTT publication carries its original properties if they cannot be restored from the fields
+    # (see `mqtt_to_amqp`). Other clients can set the annotation, too, so it is validated.
     raw = annotations.get(MQTT_PROPERTIES)
     if type(raw) is bytes and _are_properties(raw):
         return raw
     users = fields_as_users(sections)
+    # Property 0x01 is the payload format indicator, 1 for UTF-8 (MQTT 5, section 3.3.2.3.2).
     parts = [b"\x01\x01"] if text else []
     content_type = fields[CONTENT_TYPE]
     if encoded:
@@ -162,7 +172,7 @@ def properties_of(sections: Sections, *, text: bool, encoded: bool) -> bytes:
     return b"".join(parts)
 
 
-# Messages have the same names over and over.
+# Cached, because messages use the same few names.
 _keys: dict[str, bytes] = {}
 
 
@@ -177,7 +187,7 @@ def _key(name: str) -> bytes:
 
 
 def _string(identifier: bytes, text: str) -> bytes:
-    """A string after the identifier of its property; nothing if MQTT does not take it."""
+    """Encode a property with a string value; nothing if MQTT does not allow the string."""
     encoded = text.encode()
     if len(encoded) > STRING_MAX or b"\0" in encoded:
         return b""
@@ -194,7 +204,7 @@ def _are_properties(raw: bytes) -> bool:
 
 
 def _as_text(value: object) -> str:
-    """A value of any type as text; the type is lost."""
+    """Return a value of any type as text. The type is lost, as user properties are strings."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, bytes):

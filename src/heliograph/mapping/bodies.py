@@ -1,9 +1,9 @@
-"""Bodies of messages: as payloads of MQTT, and as Python values.
+"""Message bodies as MQTT payloads and as Python values.
 
-For MQTT, the body of an AMQP message is found without a look at the items in it: there may be millions of them. So the
-payload of a publication has the items as their sender encoded them, right or wrong, as messages in queues have.
+For MQTT, the body of an AMQP message is located without decoding the items in it, of which there may be millions. So
+the payload of a publication has the items as their sender encoded them, valid or not, as messages in queues do.
 
-For Python, a value is a section and the kind of message that JMS clients see, and back:
+A Python value corresponds to a section and to the kind of message that JMS clients see:
 
 | value | section | kind |
 |---|---|---|
@@ -44,23 +44,23 @@ _TEXT_CONTENT_TYPES: Final = "text/"
 # The kinds of messages that JMS clients know.
 _MESSAGE, _OBJECT, _MAP = jms_kinds.MESSAGE, jms_kinds.OBJECT, jms_kinds.MAP
 _BYTES, _STREAM, _TEXT = jms_kinds.BYTES, jms_kinds.STREAM, jms_kinds.TEXT
-# Of this module, since these are looked up for each message.
+# Module globals, because these are looked up for each message, and an attribute of another module costs more.
 _DATA, _SEQUENCE, _VALUE, _FOOTER = sections.DATA, sections.SEQUENCE, sections.VALUE, sections.FOOTER
 _DATA_START, _SEQUENCE_START, _VALUE_START = sections.DATA_START, sections.SEQUENCE_START, sections.VALUE_START
 _SECTION_NAMES = sections.SECTION_NAMES
 
 
 class Body(NamedTuple):
-    """A body as MQTT has it."""
+    """A body as an MQTT payload."""
 
     payload: bytes
     text: bool = False
     encoded: bool = False
-    """The payload is a section, as AMQP encodes it."""
+    """The payload is a whole AMQP section, because MQTT has no equivalent; the content type says so."""
 
 
 def publication_body(message: bytes, at: int) -> Body:
-    """The body that begins here, if there is one. Raises DecodeError where there is something else."""
+    """Return the body that begins at `at` (empty if nothing follows). Raise DecodeError if it is not a body."""
     try:
         code, values = _sections(message, at)
         if code == _VALUE:
@@ -73,7 +73,7 @@ def publication_body(message: bytes, at: int) -> Body:
 
 
 def is_body(payload: bytes) -> bool:
-    """Whether a payload is one whole section, of a value or of a list."""
+    """Whether a payload is one whole AMQP section: a value or a sequence."""
     try:
         code, values = _sections(payload, 0)
         if code == _SEQUENCE:
@@ -95,7 +95,9 @@ def is_utf8(payload: bytes) -> bool:
 
 
 def _sections(message: bytes, at: int) -> tuple[int, list[bytes]]:
-    """Of which kind the sections of the body are, and their values; behind them there may be a footer."""
+    """Return the kind of the body's sections and their encoded values.
+
+    AMQP part 3, section 3.2: a body is several data sections, several sequences, or one value; a footer may follow."""
     kind, values = 0, list[bytes]()
     while at < len(message):
         code, start = _descriptor(message, at)
@@ -104,6 +106,7 @@ def _sections(message: bytes, at: int) -> tuple[int, list[bytes]]:
             break
         if code not in {_DATA, _SEQUENCE, _VALUE} or (values and (code != kind or code == _VALUE)):
             raise ValueError(code)
+        # Bounds the work for a hostile message.
         if len(values) == MOST_SECTIONS:
             raise InvalidField(f"the body of a message for a topic may come in {MOST_SECTIONS} sections")
         kind = code
@@ -112,7 +115,7 @@ def _sections(message: bytes, at: int) -> tuple[int, list[bytes]]:
 
 
 def _descriptor(message: bytes, at: int) -> tuple[int, int]:
-    """The code of a section, and where its value begins."""
+    """Return the descriptor code of a section and the offset of its value. The descriptor may be a number or a name."""
     if message[at]:
         raise ValueError(at)
     name, start = read_value(message, at + 1)
@@ -123,6 +126,7 @@ def _descriptor(message: bytes, at: int) -> tuple[int, int]:
 
 def _of_value(value: bytes) -> Body:
     code = value[0]
+    # The constructors of null, str8, str32, vbin8 and vbin32. Everything else has no form in MQTT.
     if code == _NULL:
         return Body(b"")
     if code in {_SHORT_STRING, _LONG_STRING}:
@@ -149,7 +153,7 @@ def _joined(lists: list[bytes]) -> bytes:
 
 
 def _items(value: bytes) -> tuple[int, bytes]:
-    """How many items a list has, and all of them encoded."""
+    """Return the number of items of an encoded list, and the bytes of the items."""
     code = value[0]
     if code == _EMPTY_LIST:
         return 0, b""
@@ -161,7 +165,7 @@ def _items(value: bytes) -> tuple[int, bytes]:
 
 
 def kind_and_body_of(body: Any) -> tuple[int, bytes]:
-    """The kind of message that a value is, and its section."""
+    """Return the kind of message for a Python value, and its section."""
     if isinstance(body, str):
         return _TEXT, _VALUE_START + text_field(body.encode())
     if isinstance(body, bytes | bytearray | memoryview):
@@ -174,19 +178,19 @@ def kind_and_body_of(body: Any) -> tuple[int, bytes]:
 
 
 def value_of_body(body: Data | Sequence | Value, content_type: str | None, kind: Any) -> Any:
-    """The Python value of a section; `kind` is the message's kind, if it has one."""
+    """Return the Python value of a section; `kind` is the JMS kind of the message, if it has one."""
     if isinstance(body, Value):
         return body.value
     if isinstance(body, Sequence):
         return body.items
     if kind != _BYTES and content_type is not None and content_type.startswith(_TEXT_CONTENT_TYPES):
         return _text(body.content)
-    # A message without a body, as other JMS clients send it, may have empty data.
+    # Other JMS clients send a message without a body as an empty data section.
     return None if not body.content and kind == _MESSAGE else body.content
 
 
 def _text(content: bytes) -> str | bytes:
     try:
         return content.decode()
-    except UnicodeDecodeError:  # in some other encoding, which the application may know
+    except UnicodeDecodeError:  # in an encoding that only the application may know
         return content

@@ -1,6 +1,6 @@
-"""Where a message goes and where answers go, and how safely and how long it is kept.
+"""Mapping of reply addresses, delivery guarantees and lifetimes.
 
-Addresses of queues and topics and the response topic of MQTT; QoS and `durable`; `ttl` and the expiry time.
+The AMQP reply-to address and the MQTT response topic; `durable` and QoS; `ttl`, the expiry time and the lifetime left.
 """
 
 from typing import Any, Final
@@ -17,7 +17,7 @@ _QUEUES = (jms_kinds.QUEUE, jms_kinds.TEMPORARY_QUEUE)
 
 
 def response_topic(address: str, kind: Any) -> tuple[str | None, str]:
-    """The response topic for an address, None if it is not a topic; and the address with its prefix.
+    """Return the response topic for an address (None if it is not a topic), and the address with its prefix.
 
     `kind` is the value of the JMS annotation, if there is one.
     """
@@ -47,9 +47,9 @@ def qos_of(durable: bool) -> int:
 
 
 def life_left(ttl: int, expires: int, wall: int) -> int | None:
-    """Milliseconds that a message has which arrives now (`wall`); 0 or less: it has expired; None: it lives for ever.
+    """Return the remaining milliseconds of a message that arrives now (`wall`); 0 or less: expired; None: no limit.
 
-    `ttl` counts from its arrival on, `expires` is an end; 0 if there is none. The sooner counts.
+    `ttl` counts from its arrival, `expires` is a point in time; 0 means none. The earlier end counts.
     """
     if not expires:
         return ttl or None

@@ -1,8 +1,9 @@
-"""Identifiers of AMQP messages (a string, bytes, a number or a UUID) as one text, or as one run of bytes.
+"""AMQP message identifiers (string, binary, ulong or UUID; AMQP part 3, section 3.2.11 to 3.2.14) as text and as bytes.
 
-The text is what JMS clients show for them. The bytes are MQTT's correlation data: a responder sends them back as they
-are, and the requester has to get its own identifier back, of the kind that it was. A third form is that of envelopes of
-flows, which have bytes as MQMD does.
+The text form is that of JMS clients: `ID:AMQP_UUID:...` and so on, where the prefix says the type. The byte form is
+MQTT's correlation data: a responder returns it unchanged, and the requester must get its own identifier back with its
+type. So the mapping must be reversible: a string that begins with one of the prefixes is escaped with a prefix of its
+own. The third form is that of envelopes in flows, which have bytes, as MQMD does.
 """
 
 from typing import Any
@@ -19,7 +20,7 @@ _OTHER_THAN_TEXT = (_UUID.encode(), _ULONG.encode())
 
 
 def identifier_to_text(identifier: Identifier) -> str:
-    """An identifier as text. Strings stay what they are, unless that would be read as something else."""
+    """Return an identifier as text. A string stays as it is, unless it would be read as another type."""
     if isinstance(identifier, str):
         return str(identifier) if _is_plain(identifier) else _STRING + identifier
     if isinstance(identifier, bytes):
@@ -30,7 +31,7 @@ def identifier_to_text(identifier: Identifier) -> str:
 
 
 def identifier_from_text(text: str) -> Identifier:
-    """The identifier that a text encodes."""
+    """Return the identifier that a text stands for."""
     if _is_plain(text):
         return text
     found = _other_kind(text)
@@ -38,7 +39,7 @@ def identifier_from_text(text: str) -> Identifier:
 
 
 def _is_plain(text: str) -> bool:
-    """Whether a text can only be the string itself, as nearly all are."""
+    """Whether a text can only be a string as it is, as nearly all are."""
     if not text.startswith(_KINDS):
         return True
     at = 0
@@ -48,7 +49,7 @@ def _is_plain(text: str) -> bool:
 
 
 def _other_kind(text: str) -> Identifier | None:
-    """The identifier that this is the text of, if that is no string."""
+    """Return the identifier of a type other than string that has this text; otherwise None."""
     found: Identifier | None = None
     try:
         if text.startswith(_BINARY):
@@ -60,18 +61,20 @@ def _other_kind(text: str) -> Identifier | None:
             found = ULong(number) if 0 <= number < 1 << 64 else None
     except ValueError:
         return None
+    # Only the canonical text counts: `ID:AMQP_ULONG:007` is a string, or it would come back as another text.
     return found if found is not None and identifier_to_text(found) == text else None
 
 
 def identifier_to_correlation_data(identifier: Identifier) -> bytes:
-    """An identifier as correlation data."""
+    """Return an identifier as MQTT correlation data."""
     if isinstance(identifier, bytes) and _text_in(identifier) is None:
         return bytes(identifier)
     return identifier_to_text(identifier).encode()
 
 
 def identifier_from_correlation_data(data: bytes) -> Identifier:
-    """The identifier for correlation data: a string if it is UTF-8, else bytes."""
+    """Return the identifier for correlation data: text is parsed as in `identifier_from_text`; other bytes stay
+    bytes."""
     text = _text_in(data)
     return data if text is None else identifier_from_text(text)
 
@@ -84,7 +87,7 @@ def _text_in(data: bytes) -> str | None:
 
 
 def identifier_to_envelope(value: Any) -> bytes:
-    """An identifier as envelopes of flows have it: readable where it can be, and bytes as they are."""
+    """Return an identifier as bytes for an envelope: text in UTF-8, binary unchanged."""
     if type(value) is str:
         return value.encode()
     if value is None:
@@ -97,7 +100,8 @@ def identifier_to_envelope(value: Any) -> bytes:
 
 
 def identifier_from_envelope(value: bytes) -> Any:
-    """The identifier for one of an envelope: a string if it is printable, else bytes; None for no bytes."""
+    """Return the identifier for bytes of an envelope: a string if they are printable text, otherwise bytes; None if
+    empty."""
     if not value:
         return None
     if value.startswith(_OTHER_THAN_TEXT):
@@ -112,7 +116,7 @@ def identifier_from_envelope(value: bytes) -> Any:
 
 
 def _special_identifier(value: bytes) -> UUID | int | None:
-    """A UUID or a number, if it is written just as `identifier_to_envelope` does."""
+    """Return the UUID or number, if the bytes are exactly what `identifier_to_envelope` writes for it."""
     _, kind, rest = value.split(b":", 2)
     try:
         found: UUID | int = UUID(rest.decode()) if kind == b"AMQP_UUID" else int(rest)

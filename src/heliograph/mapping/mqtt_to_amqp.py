@@ -1,7 +1,11 @@
 """MQTT publications become AMQP messages.
 
-All that comes before the payload is made once for a run of publications. What is the same for all runs of a topic with
-the same properties is made once for them: only the times in it are filled in.
+The sections before the payload are encoded once for a run of publications. They differ between runs of the same topic
+and properties only in times (ttl, expiry, creation), so they are cached as a template with gaps for these
+(`_Template`).
+
+Two caches, both bounded in number and length of entries: `_remembered` has converted properties, `_templates` has
+templates by topic, properties and flags.
 """
 
 from collections.abc import Sequence
@@ -35,10 +39,10 @@ _NO_TTL, _NO_TIME = _TTL.pack(0x70, 0), _TIME.pack(0x83, 0)
 def messages_of(
     topic: bytes, payloads: Sequence[bytes], properties: bytes, qos: int, retain: bool, left: int, wall: int
 ) -> list[bytes]:
-    """The messages of publications with payloads of one length, encoded.
+    """Return the encoded messages of publications with payloads of one length.
 
-    `properties` are as MQTT 5 encodes them, without their length. `left` is the milliseconds until they expire, 0 if
-    they do not; `wall` is the present, in milliseconds since 1970.
+    `properties` are encoded as in MQTT 5, without their length. `left` is the time until they expire in milliseconds
+    (0: never); `wall` is the current time in milliseconds since 1970.
     """
     converted = _converted(properties)
     if converted.plain is not None and not all(map(is_body, payloads)):
@@ -55,7 +59,8 @@ def messages_of(
 
 
 def _length(small: int, size: int) -> bytes:
-    """What comes before a string or bytes of this length; the longer form of each has a code that is higher by 0x10."""
+    """Return the constructor and length of a string or binary. The code of the long form is 0x10 above the short
+    one."""
     return bytes((small, size)) if size < 256 else (small + 0x10).to_bytes(1) + size.to_bytes(4, "big")
 
 
@@ -63,7 +68,7 @@ def _length(small: int, size: int) -> bytes:
 
 
 class _Converted(NamedTuple):
-    """One set of MQTT properties as AMQP has them, encoded as far as it does not depend on the message."""
+    """One set of MQTT properties as AMQP fields, encoded as far as they do not depend on the message."""
 
     key: bytes
     annotations: dict[Symbol, object]
@@ -75,7 +80,7 @@ class _Converted(NamedTuple):
     is_text: bool
     is_encoded: bool
     plain: "_Converted | None" = None
-    """Of payloads that are said to be the body of an AMQP message: what to do with those that are not."""
+    """If the content type says that the payload is an AMQP section: the conversion for payloads that are none."""
 
 
 _remembered: dict[bytes, _Converted] = {}
@@ -109,6 +114,9 @@ def _encode(key: bytes, found: Properties, *, is_encoded: bool) -> _Converted:
     answers_to = converted.fields[sections.REPLY_TO]
     if answers_to is not None and answers_to.startswith(TOPIC_PREFIX):
         annotations[JMS_REPLY_KIND] = _TOPIC
+    # If the conversion back would not restore the properties, the message carries the original ones as an annotation.
+    # So
+    # a publication that passes through a queue reaches MQTT subscribers with exactly its properties.
     back = _decoded(properties_of(converted, text=text, encoded=is_encoded))
     if back != _without_defaults(found):
         annotations[MQTT_PROPERTIES] = key
@@ -129,7 +137,7 @@ def _decoded(properties: bytes) -> Properties:
 
 
 def _without_defaults(found: Properties) -> Properties:
-    """The same properties, without those that say no more than their absence would."""
+    """Return the properties without those whose value is the default."""
     if found.get("payload_format_indicator") == 0:
         found = found.copy()
         del found["payload_format_indicator"]
@@ -137,7 +145,7 @@ def _without_defaults(found: Properties) -> Properties:
 
 
 def _sections_of(found: Properties, *, is_encoded: bool) -> Sections:
-    """Sections that say what these properties say, as far as AMQP can."""
+    """Return the sections for these properties, as far as AMQP has fields for them."""
     fields: list[Any] = [None] * len(sections.PROPERTY_NAMES)
     users = found.get("user_property", []).copy()
     content_type = found.get("content_type")
@@ -156,7 +164,7 @@ def _sections_of(found: Properties, *, is_encoded: bool) -> Sections:
 
 
 def _taken(users: list[tuple[str, str]], wanted: str) -> str | None:
-    """The first user property of this name, taken out."""
+    """Remove and return the first user property of this name."""
     for index, (name, value) in enumerate(users):
         if name == wanted:
             del users[index]
@@ -168,17 +176,18 @@ def _taken(users: list[tuple[str, str]], wanted: str) -> str | None:
 
 
 class _Template(NamedTuple):
-    """The sections before the body, cut where times have to be filled in."""
+    """The encoded sections before the body, cut at the places of times."""
 
     pieces: tuple[bytes, ...]
     expires: bool
-    """Whether there is a place for how long it lives, and for when that ends."""
+    """Whether there are places for the ttl and the expiry time."""
     created: bool
 
     def filled(self, left: int, wall: int) -> bytes:
-        """The sections of a message that arrives now and expires in `left` milliseconds."""
+        """Return the sections of a message that arrives now and expires in `left` milliseconds."""
         times = []
         if self.expires:
+            # 0x70 is the constructor of uint, 0x83 of timestamp: forms of fixed width, so every gap has one size.
             times = [_TTL.pack(0x70, min(left, LONGEST_TTL)), _TIME.pack(0x83, wall + left)]
         if self.created:
             times.append(_TIME.pack(0x83, wall))
@@ -215,6 +224,7 @@ def _make_template(topic: bytes, converted: _Converted, qos: int, retain: bool, 
         fields[sections.ABSOLUTE_EXPIRY_TIME] = _NO_TIME
     if created:
         fields[sections.CREATION_TIME] = _NO_TIME
+    # Trailing nulls of a list of fields may be left out (AMQP part 1, section 1.4).
     while fields[-1] == NULL:
         fields.pop()
     before = sections.HEADER_START + encode_list(header)

@@ -1,4 +1,4 @@
-"""Fields of AMQP messages that MQTT has no place for travel as user properties, under the names that selectors use."""
+"""AMQP fields without an equivalent in MQTT: they become user properties with the names that selectors use."""
 
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
@@ -27,7 +27,7 @@ PRIORITY_PROPERTY: Final = AMQP_FIELD_PREFIX + "priority"
 
 
 class Sections(NamedTuple):
-    """What conversion needs of the sections before the body."""
+    """The parts of the sections before the body that conversion needs."""
 
     priority: int
     fields: list[Any]
@@ -70,7 +70,7 @@ RESERVED: Final = frozenset(
 
 
 def fields_as_users(message: Sections) -> list[tuple[str, str]]:
-    """The fields of a message that become user properties, with their names."""
+    """Return the fields of a message that become user properties, with their names."""
     fields = message.fields
     found: list[tuple[str, str]] = []
     for name, (position, _) in FIELD_READERS.items():
@@ -85,9 +85,10 @@ def fields_as_users(message: Sections) -> list[tuple[str, str]]:
 
 
 def fields_from_users(users: list[tuple[str, str]], fields: list[Any]) -> tuple[int, dict[str, str]]:
-    """Put user properties where they came from; the priority, and those that are properties of the application.
+    """Put user properties back into fields; return the priority and the application properties.
 
-    One that is not written as it would be here is the application's. Of several with one name, the first counts.
+    A property that is not in the form written here belongs to the application. Of several with one name, the first
+    counts.
     """
     priority = sections.DEFAULT_PRIORITY
     application: dict[str, str] = {}

@@ -19,10 +19,10 @@ __all__ = ["is_spark_error", "register", "spark_error_text"]
 
 
 def register(spark: "SparkSession") -> None:
-    """Make `format("heliograph")` and `format("mqtt")` known in a session that somebody else built, a notebook say.
+    """Register `format("heliograph")` and `format("mqtt")` in an existing session, such as that of a notebook.
 
-    Executors of a cluster get our code; on this machine, state is kept in as many parts as there are cores, unless
-    somebody has said otherwise.
+    Executors of a cluster get our code. On one machine, state is kept in as many partitions as there are cores, unless
+    configured otherwise.
     """
     from heliograph.pipeline.data_source import SOURCES
     from heliograph.pipeline.session.settings import SHUFFLE_PARTITIONS, is_local

@@ -1,7 +1,7 @@
-"""What `format("heliograph")` means to Spark (reading is in `pipeline.source`, writing in `pipeline.sink`), and "mqtt".
+"""The data sources "heliograph" and "mqtt" of Spark (reading is in `pipeline.source`, writing in `pipeline.sink`).
 
-Each side is imported when it is asked for, because Spark makes this object anew in several processes, most of which
-need one side only.
+Each side is imported on first use, because Spark creates this object in several processes, most of which need one side
+only.
 """
 
 from pyspark.sql.datasource import (
@@ -55,9 +55,9 @@ class HeliographDataSource(DataSource):
 
 @plain_errors
 class FilteringDataSource(HeliographDataSource):
-    """The same, for sessions with `spark.sql.python.filterPushdown.enabled`: filters are looked at while reading.
+    """The same with filter pushdown, for sessions with `spark.sql.python.filterPushdown.enabled`.
 
-    Spark refuses such a source elsewhere, so the one that people register themselves does without.
+    Spark refuses such a source in other sessions, so the one that people register themselves has no pushdown.
     """
 
     def reader(self, schema: StructType) -> DataSourceReader:

@@ -1,4 +1,4 @@
-"""Errors as Spark shows them, and how they come to a person as one sentence.
+"""Errors as Spark shows them, and how to report them to users as one sentence.
 
 Spark's worker processes put the whole Python stack into what they send to the driver, unless `SPARK_HIDE_TRACEBACK` is
 in the environment. Spark reads it when an error is sent, and the worker ends after that. So `plain_errors` sets it at
@@ -22,7 +22,7 @@ _LONGEST = 2000
 
 
 def spark_error_text(error: BaseException | str) -> str:
-    """What went wrong: our own sentence if Spark's text has one, else its first line that says something.
+    """The message of an error: our own sentence if Spark's text has one, else its first meaningful line.
 
     An error inside of a worker comes as a Java stack with a Python stack in it; the last of ours in it is the cause.
     """
@@ -42,7 +42,7 @@ def spark_error_text(error: BaseException | str) -> str:
 
 
 def is_spark_error(error: BaseException) -> bool:
-    """Whether Spark, or the way to it, says this: not a mistake of ours, whose stack would be of use."""
+    """Whether the error comes from Spark or the connection to it, so that our own stack would be of no use."""
     return type(error).__module__.startswith(("pyspark.", "py4j."))
 
 
@@ -50,7 +50,7 @@ _Class = TypeVar("_Class", bound=type)
 
 
 def plain_errors(cls: _Class) -> _Class:
-    """For classes whose methods Spark calls: a Problem in one of them comes to the user without stacks."""
+    """Decorate a class whose methods Spark calls: users see a Problem from one of them without stacks."""
     for name, method in list(vars(cls).items()):
         if not name.startswith("_") and callable(method):
             setattr(cls, name, _told_plainly(method))

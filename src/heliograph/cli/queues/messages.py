@@ -27,14 +27,14 @@ def add_put(parser: argparse.ArgumentParser) -> None:
     """What to put, and how."""
     source = parser.add_mutually_exclusive_group()
     source.add_argument("body", nargs="?", metavar="TEXT", help="one message with this text")
-    source.add_argument("-f", "--file", metavar="FILE", help="one message with what is in this file")
-    source.add_argument("-l", "--lines", action="store_true", help="a message for each line of standard input")
+    source.add_argument("-f", "--file", metavar="FILE", help="one message with the content of this file")
+    source.add_argument("-l", "--lines", action="store_true", help="one message for each line of standard input")
     parser.add_argument(
         *("-p", "--property"),
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="a property; true, false and numbers are taken as such; repeatable",
+        help="a property; true, false and numbers get their own types; repeatable",
     )
     parser.add_argument("--priority", type=int, metavar="N", help="from 0 to 9 (default: as the queue has it)")
     parser.add_argument("--ttl", type=float, metavar="SECONDS", help="the message expires after this time")

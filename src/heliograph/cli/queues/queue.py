@@ -26,9 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         return made
 
     listing = action("list", "list queues, aliases and models", queue=None)
-    listing.add_argument(
-        "pattern", nargs="?", default="*", metavar="PATTERN", help="a name, or how it begins and then *"
-    )
+    listing.add_argument("pattern", nargs="?", default="*", metavar="PATTERN", help="a name, or a prefix followed by *")
     listing.add_argument("--temporary", action="store_true", help="list temporary queues of clients, too")
     showing = action("show", "show the attributes and figures of a queue")
     for one in (listing, showing):

@@ -1,19 +1,19 @@
-"""A connection as the application has it: made, lost, made again elsewhere, and all that time the same object.
+"""A connection as the application sees it: one object over any number of network connections to several servers.
 
-The driver (a face, or a test) says what the network does: `connected`, `disconnected`, `received`; and it calls `flush`
-at the end of each turn, which moves what waits on links and hands over the bytes to be written. Everything runs in the
-driver's thread.
+The driver (a front end, or a test) reports network events: `connected`, `disconnected`, `received`; and it calls
+`flush` at the end of each turn, which moves waiting messages to links and returns the bytes to write. Everything runs
+in the driver's thread.
 
 States, and what leads from one to the next:
 
 - *Connecting* (`_up` is false): `connect_to_any` tries servers one by one with `try_server`, which dials, greets,
   begins sessions and attaches links again. Steps that need the server wait in `when_connected`. The first time, every
   server is tried once; after a loss, for ever, unless all refuse us.
-- *Up*: the sessions work. `_lost` ends this, whoever ended the connection: all that wait for an answer get
+- *Up*: the sessions work. `_lost` ends this state, whichever side ended the connection: all waiters for an answer get
   `Interrupted`, sessions forget what was delivered on the old connection, senders keep what was not settled, and a new
   round of connecting begins if the settings want it.
-- *Over* (`problem` is set): `_finish` has told everybody the reason. It comes from `close`, or from a server that will
-  never let us in. There is no way back.
+- *Over* (`problem` is set): `_finish` has reported the reason to all users. The cause is `close`, or a server that
+    refuses us for good. This state is final.
 
 An event of the engine goes to the `context` of its session or link: a `SessionCore` or a `LinkEnd`. A context of None
 means that nobody waits for it any more.
@@ -142,7 +142,7 @@ class ConnectionCore(Wire):
     # For the driver.
 
     def connected(self) -> None:
-        """The network connection is there."""
+        """The network connection is established."""
         if self._dialing is not None:
             self._dialing.resolve(None)
 
@@ -161,7 +161,7 @@ class ConnectionCore(Wire):
             self.driver.wake()
 
     def flush(self) -> list[Piece]:
-        """Move what waits on links, and return the bytes to be written."""
+        """Move waiting messages to links, and return the bytes to write."""
         self.pump()
         engine = self.engine
         if engine is None:
@@ -195,7 +195,7 @@ class ConnectionCore(Wire):
         self._established()
 
     def close(self) -> Pending[None]:
-        """Close everything: messages on their way are waited for, those fetched ahead go back."""
+        """Close everything: wait for messages in flight, and release prefetched ones."""
         return start(self._close())
 
     async def _close(self) -> None:
@@ -203,7 +203,7 @@ class ConnectionCore(Wire):
             return
         self._closing = Pending()
         if self._up:
-            # It is gone either way.
+            # The connection ends in any case.
             with suppress(MessagingProblem):
                 await self._close_orderly(self._closing)
         self._finish(IllegalState("the connection is closed"))
@@ -212,11 +212,12 @@ class ConnectionCore(Wire):
         for session in list(self._sessions):
             await session.finish_sending()
             for consumer in session.consumers:
-                # What is on its way to us goes back, too: nobody has seen it, so it has not failed.
+                # Messages on their way to us are released, too: the application has not seen them, so they have not
+                # failed.
                 await consumer.pause()
             session.abandon()
         if self.engine is not None:
-            # Acknowledgements come before the end.
+            # Acknowledgements must be written before the close.
             self.pump()
             self.settle_now()
             self.engine.close()
@@ -357,7 +358,7 @@ class ConnectionCore(Wire):
             return
         wanted = self.server.hostname
         if wanted and properties.get("product") == _OWN_PRODUCT and wanted != answer.container_id:
-            # It sends on whoever asks for a queue manager of its own, and serves everybody else itself.
+            # It redirects clients that ask for a queue manager of their own, and serves all others itself.
             self._opened.fail(
                 InvalidDestination(f"{self.server}: there is no queue manager {wanted}, only {answer.container_id}")
             )

@@ -1,4 +1,11 @@
-"""The receiving end of a link: messages are fetched ahead of demand, taken one by one, and settled in ranges."""
+"""The receiving end of a link: messages are prefetched, taken one by one, and settled in ranges.
+
+Theory of operation. The consumer gives credit for `prefetch` messages and renews it when half is used (`_refill`), so
+that the server never waits for a round trip. Received messages wait in the `Inbox`. The application takes them from
+there in its own thread, and calls `touch`; at the end of the turn the core absorbs what was taken, by the acknowledge
+mode of the session. To know that the server has nothing more (`receive` with a timeout), the consumer drains its
+credit: the server sends what it has and gives the rest of the credit back. Without prefetch, each `receive` gives
+credit for one message."""
 
 import logging
 import time
@@ -18,7 +25,7 @@ from heliograph.client.message import Message, ReceivedMessage
 from heliograph.client.pending import Pending, start
 
 LOG = logging.getLogger("heliograph.client")
-# How long a server that cannot drain may take for messages that it says it has.
+# How long to wait for messages that a server without drain has announced.
 _ON_ITS_WAY = 1.0
 
 
@@ -151,7 +158,7 @@ class ReceiverEnd(LinkEnd[Receiver]):
             super().attached(link)
 
     def refusal(self, error: Error | None) -> MessagingProblem:
-        # Only the filter of a consumer is written by people, so that is the field that is wrong.
+        # Only the selector comes from the user, so an invalid field means an invalid selector.
         wrong_selector = (
             error is not None and error.condition == conditions.INVALID_FIELD and self.subscription.selector
         )
@@ -208,7 +215,7 @@ class ReceiverEnd(LinkEnd[Receiver]):
         self._refill()
 
     def absorb(self) -> None:
-        """Do for what was taken what the session's mode says."""
+        """Process what the application has taken, as the session's acknowledge mode says."""
         inbox = self.inbox
         if inbox.taken:
             self.session.taken(inbox, take_all(inbox.taken))
@@ -218,7 +225,7 @@ class ReceiverEnd(LinkEnd[Receiver]):
             settle(inbox, take_all(inbox.useless), USELESS_HERE)
 
     def _refill(self) -> None:
-        """Ask for more when half is used up."""
+        """Give new credit when half of it is used."""
         link = self.link
         if link is None or not self.prefetch or self._paused or self.closed or self._draining is not None:
             return
@@ -227,7 +234,8 @@ class ReceiverEnd(LinkEnd[Receiver]):
             link.flow(self.prefetch - ready)
 
     def arrival(self, timeout: float | None) -> Pending[bool]:
-        """Wait until there is something to take: False if the server has nothing, and said so when time was up."""
+        """Wait until a message is ready. False means that at the end of the timeout the server had none, as a drain has
+        shown."""
         return start(self._arrival(timeout))
 
     async def _arrival(self, timeout: float | None) -> bool:
@@ -255,7 +263,7 @@ class ReceiverEnd(LinkEnd[Receiver]):
             timer.cancel()
 
     async def drain(self) -> None:
-        """Have the server send what it has for the credit it holds, and give the rest of the credit back."""
+        """Drain: the server sends what it has for its credit and gives the rest of the credit back."""
         if self.link is None:
             return
         if self.connection.rabbitmq_3:
@@ -273,13 +281,14 @@ class ReceiverEnd(LinkEnd[Receiver]):
             self.end(problem)
             raise
         except Interrupted:
-            # The connection went, and the credit with it.
+            # The connection was lost, and the credit with it.
             return
         finally:
             self._draining = None
 
     async def _wait_for_announced(self) -> None:
-        """In place of a drain, where there is none: what the server said it has, when credit was given, is coming."""
+        """The replacement of a drain for RabbitMQ 3: wait for the messages that its last flow has announced as
+        available."""
         if self._announced is None:
             self._on_flow = Pending()
             timer = self.connection.driver.later(_ON_ITS_WAY, lambda: waiting.resolve(None))
@@ -291,14 +300,14 @@ class ReceiverEnd(LinkEnd[Receiver]):
         self._announced = 0
 
     async def pause(self) -> None:
-        """Stop fetching, and give back what the application has not seen."""
+        """Stop prefetching, and release what the application has not seen."""
         self._paused = True
         if self.link is not None and self.link.credit > 0 and not self.connection.rabbitmq_3:
             await self.drain()
         self.give_back()
 
     def give_back(self) -> None:
-        """Give back what the application has not seen."""
+        """Release what the application has not seen."""
         self.absorb()
         settle(self.inbox, take_all(self.inbox.ready), Released())
 
@@ -319,7 +328,7 @@ class ReceiverEnd(LinkEnd[Receiver]):
         await self.session.when_settled(self.inbox, lambda: self.detach(closed=not self.subscription.durable))
 
     def put_back(self, inbox: Inbox, deliveries: Iterable[Delivery]) -> None:
-        """Give these out again, before the others."""
+        """Deliver these to the application again, before the others."""
         deliveries = list(deliveries)
         for delivery in deliveries:
             inbox.again[delivery.number] = inbox.again.get(delivery.number, 0) + 1

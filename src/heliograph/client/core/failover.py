@@ -36,7 +36,7 @@ class Connecting(Protocol):
 
 async def connect_to_any(connection: Connecting, *, patient: bool, begin_with: Server | None = None) -> None:
     """Connect to one of the servers. If `patient`, try until one accepts us or all refuse our credentials."""
-    # Not all clients of a server that went down come back at the same moment.
+    # A random pause, so that the clients of a server that went down do not all reconnect at the same moment.
     backoff = Backoff(FIRST_PAUSE, LONGEST_PAUSE, lambda: random.uniform(0.5, 1.0))  # noqa: S311 - nothing secret
     while True:
         problems: list[MessagingProblem] = []

@@ -60,7 +60,7 @@ class Requests:
         message = body if isinstance(body, Message) else Message(body)
         self._producer.identify(message)
         if message.correlation_id is None:
-            # Some repliers copy the message id, some the correlation id; so both are the same.
+            # Some responders return the message id as correlation id, others the correlation id; so both are the same.
             message.correlation_id = message.message_id
         request = _Request(destination_of(to), message)
         return await self._reply_to(request, timeout)
@@ -119,7 +119,7 @@ class Requests:
             try:
                 request = self._waiting.get(message.correlation_id)
             except (MessagingProblem, TypeError):
-                # Not readable, or with an id that cannot be anybody's: it answers no request of ours.
+                # Not decodable, or without a usable id: it answers no request of this session.
                 continue
             if request is not None:
                 request.reply.resolve(message)

@@ -47,7 +47,8 @@ class Run:
 
 
 class SendingInRun:
-    """One message of a run on its way. It is its own `done`: a result for each would cost more than all the rest."""
+    """One message of a run. It is its own `done`: a separate `Pending` for each message would cost more than all the
+    rest."""
 
     __slots__ = ("_index", "payload", "run")
 
@@ -117,7 +118,7 @@ class SenderEnd(LinkEnd[Sender]):
         return link.remote is None or link.remote.target is None
 
     def put(self, sending: AnySending) -> None:
-        """Send as soon as there is credit. What is put in one turn leaves as one run."""
+        """Send as soon as there is credit. Messages put in one turn are written as one run."""
         self._waiting.append(sending)
         self.connection.touch(self)
 
@@ -128,7 +129,7 @@ class SenderEnd(LinkEnd[Sender]):
 
     @property
     def outstanding(self) -> list[AnySending]:
-        """What is not yet settled, in the order in which it was put."""
+        """What is not settled yet, in the order of `put`."""
         return [*self._unsettled.values(), *self._waiting]
 
     @property
@@ -175,7 +176,7 @@ class SenderEnd(LinkEnd[Sender]):
             sending.done.resolve(state)
 
     def interrupted(self) -> None:
-        """What was not settled may not have arrived: it goes first when the link is back."""
+        """Unsettled messages may not have arrived: they are sent again, before all others, when the link is back."""
         super().interrupted()
         self._waiting.extendleft(reversed(self._unsettled.values()))
         self._unsettled.clear()
@@ -197,7 +198,7 @@ class SenderEnd(LinkEnd[Sender]):
             self._waiting.popleft().done.resolve(None)
 
     def drop(self) -> list[AnySending]:
-        """Forget everything that is on its way, and hand it over."""
+        """Remove and return everything that is not settled."""
         dropped = self.outstanding
         self._waiting.clear()
         self._unsettled.clear()

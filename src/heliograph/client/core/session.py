@@ -145,7 +145,7 @@ class SessionCore(SessionLinks):
             await self.connection.ask(self._ended, "closing a session")
 
     def abandon(self) -> None:
-        """What the application has and did not acknowledge counts as failed."""
+        """Messages that the application has received and not acknowledged count as failed."""
         delivered, self._delivered = self._delivered, {}
         for (inbox, _), delivery in delivered.items():
             settle(inbox, [delivery], FAILED)
@@ -299,7 +299,7 @@ class SessionCore(SessionLinks):
             sender.drop_waiting()
         await self.finish_sending()
         try:
-            # A unit of work that lost its connection is undone by the server.
+            # The server rolls back a unit of work whose connection is lost.
             with suppress(Interrupted):
                 await self._undo(transaction, blame=blame)
         finally:
@@ -307,7 +307,7 @@ class SessionCore(SessionLinks):
 
     async def _undo(self, transaction: Transaction, *, blame: bool = True) -> None:
         self._absorb()
-        # What was fetched ahead goes back first, or it would overtake what is rolled back.
+        # Prefetched messages are released first; otherwise they would overtake those that are rolled back.
         consumers = [consumer for consumer in self.consumers if transaction.holds(consumer.inbox)]
         for consumer in consumers:
             await consumer.pause()

@@ -181,7 +181,7 @@ class Servers:
             self.current,
             host=host,
             port=int(port),
-            # A server cannot talk its clients out of TLS.
+            # A redirection must not downgrade a TLS connection to plain text.
             tls=self.current.tls or scheme in {"amqps", "amqpwss"},
             hostname=str(entry.get("hostname") or self.current.hostname),
         )

@@ -48,7 +48,7 @@ class Subscription:
 
     def source(self, address_of: Callable[[Destination], str], *, reports_received: bool) -> Source:
         """The source to attach to. `reports_received`: received messages are reported before they are settled."""
-        # Then what was only fetched ahead has not failed when the link is lost.
+        # Then messages that were only prefetched do not count as failed when the link is lost.
         fate = Released() if reports_received else Modified(delivery_failed=True)
         capabilities = [self.destination.capability]
         if self.shared:

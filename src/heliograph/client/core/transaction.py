@@ -1,4 +1,10 @@
-"""The unit of work of a session: one transaction after the other, over a link to the server's coordinator."""
+"""The unit of work of a session: one AMQP transaction after the other, over a link to the coordinator (AMQP part 4).
+
+Theory of operation. A transaction is declared before any work is sent, and a new one is declared together with the end
+of the last (`_discharge`), so that the next unit need not wait for a round trip. If the connection is lost while the
+transaction has work in it, the server rolls it back; it is then `rollback_only`, and the next commit fails with the
+reason. If the connection is lost while the answer to a commit is awaited, the outcome is unknown
+(`TransactionInDoubt`)."""
 
 from enum import Enum, auto
 from typing import Any
@@ -33,7 +39,7 @@ from heliograph.client.pending import Pending
 
 
 class _Phase(Enum):
-    NONE = auto()  # no transaction: none was declared yet, or the server ended it
+    NONE = auto()  # no transaction: none was declared yet, or the server has ended it
     ACTIVE = auto()
     ROLLBACK_ONLY = auto()  # it had work in it when it was lost, so it can only be rolled back
 
@@ -114,7 +120,7 @@ class Transaction(SenderEnd):
             raise
         except MessagingProblem as problem:
             if self.link is None:
-                # The connection went while the answer was on its way; the next unit begins when it is back.
+                # The connection was lost before the answer arrived; the next unit begins when it is back.
                 self._phase = _Phase.NONE
                 raise TransactionInDoubt(f"whether the unit of work was committed is not known: {problem}") from problem
             raise
@@ -138,9 +144,9 @@ class Transaction(SenderEnd):
             settle(inbox, deliveries, outcome)
 
     async def _discharge(self, outcome: DeliveryState, *, fail: bool = False) -> None:
-        """End the transaction and begin the next, in one go: the server need not be waited for in between."""
+        """End the transaction and declare the next one without waiting for the answer in between."""
         if self._phase is not _Phase.ACTIVE:
-            # Nothing was done in it, and the next begins with the next connection.
+            # Nothing was done in it, and the next one is declared with the next connection.
             self._clear()
             return
         self._settle(outcome)
@@ -181,9 +187,9 @@ class Transaction(SenderEnd):
         return True
 
     def send_run(self, link: Sender, run: list[AnySending]) -> None:
-        # Acknowledgements that belong to the unit must be on the wire before its end.
+        # Acknowledgements that belong to the unit must be written before its discharge.
         self.connection.settle_now()
-        # What goes to the coordinator is not itself part of a transaction.
+        # Messages to the coordinator are not part of the transaction, so they have no transactional state.
         numbers = link.send([sending.payload for sending in run])
         self._unsettled.update(zip(numbers, run, strict=True))
 

@@ -52,7 +52,7 @@ class Driver(Protocol):
         """Run one of the user's hooks, where it can do no harm to the core."""
 
 
-# Conditions that say something of the server, not of what we asked for.
+# Error conditions that are about the state of the server, not about our request.
 _NOT_OUR_FAULT = {"", "amqp:connection:forced", "amqp:connection:redirect", "amqp:internal-error"}
 
 
@@ -65,7 +65,8 @@ class Interrupted(ConnectionLost):
 
     @property
     def our_fault(self) -> bool:
-        """Whether the server closed the connection because of what we asked; asking again would do it again."""
+        """Whether the server closed the connection because of our request: repeating the request would have the same
+        result."""
         return self.problem.condition not in _NOT_OUR_FAULT
 
 
@@ -152,7 +153,7 @@ class Wire:
         if self.engine is None:
             raise Interrupted(ConnectionLost(f"{doing}: the connection is lost"))
         if self.engine.gone:
-            # The server has closed it, and its reason is among the events that are being handled.
+            # The server has closed it; the reason is in an event that is not handled yet.
             await self.ask(Pending(), doing)
         try:
             made = what()
@@ -170,7 +171,7 @@ class Wire:
         return self.engine.begin()
 
     def address_of(self, destination: Destination) -> str:
-        """What a destination is called on the wire: some servers want all names of queues or topics to begin alike."""
+        """Return the address of a destination: some servers require a prefix for queues or topics."""
         prefix = self.prefixes.get(destination.capability)
         return destination.name if prefix is None or destination.name.startswith(prefix) else prefix + destination.name
 

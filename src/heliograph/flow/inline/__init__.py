@@ -1,7 +1,6 @@
-"""Runs flows inline: messages come from queues, topics, files and requests, and go where the flow says.
+"""Runs flows inline, in processes beside the server: input from queues, topics, files and HTTP, output by the flow.
 
-`run_execution_groups` is the way in. Which step follows when something fails is decided by `flow.hosting`; here it is
-carried out.
+Begin with `run_execution_groups`. `flow.hosting` decides which step follows a failure; the modules here execute it.
 
 Theory of operation
 -------------------

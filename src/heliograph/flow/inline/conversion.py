@@ -51,7 +51,7 @@ _AT_ONCE = frozenset({"body", "ccsid", "encoding", "properties"})
 
 
 class ServerEnvelope(Envelope):
-    """An envelope that came from a server. Most flows look at little of it, so it is read as far as they do."""
+    """An envelope from a server, decoded lazily: most flows use few of its fields."""
 
     __slots__ = ("now", "payload", "seen")
 

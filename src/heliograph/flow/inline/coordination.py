@@ -5,7 +5,8 @@
 3. the server commits (messages taken, messages put, token);
 4. the databases are committed.
 
-After a crash, or an answer that never came, the token says whether 3. has happened (docs/design/flow-transactions.md).
+After a crash, or if the answer to 3. is lost, the token tells whether 3. has happened
+(docs/design/flow-transactions.md).
 """
 
 import logging
@@ -27,9 +28,9 @@ from heliograph.flow.inline.server_output import flow_queue
 
 # The token of an instance: a message that says which unit of work was the last one that the server committed.
 #
-# Each coordinated unit of work takes the token with the number before it and puts one with its own. So there is
-# always one token, and whoever holds it knows what became of every unit: none can be committed any more but the one
-# that has it.
+# Each coordinated unit of work takes the token with the number of the unit before it and puts one with its own number.
+# So there is always exactly one token, and its holder knows the outcome of every unit: no other unit can be committed
+# while it holds the token.
 
 _WAIT = 1.0
 
@@ -109,7 +110,7 @@ class Coordination:
         return last >= unit
 
     def _finish(self, unit: int, used: list[str], *, commit: bool) -> None:
-        """It is decided: databases that are not there now are waited for."""
+        """Finish a decided unit; wait for databases that cannot be reached now."""
         while True:
             try:
                 self._phases.finish(unit, used, commit=commit)

@@ -1,6 +1,9 @@
-"""Files that come in: claimed by renaming, read whole or by records, and moved to another folder when they are done.
+"""Consumes files: claimed by renaming, read whole or by records, and moved to another folder when done.
 
-An instance claims a file by renaming it into a folder of its own. What a crash leaves there is processed again.
+Theory of operation. An instance claims a file by renaming it into a folder of its own, because a rename is atomic: only
+one of several instances succeeds. The file is processed from there, and then moved to the folder
+`processed` or `failed`. A claimed file that a crash leaves behind is processed again from
+its beginning when the instance, which has the same name after a restart, starts again.
 """
 
 import fcntl
@@ -32,11 +35,11 @@ _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "0": "\0", "\\": "\\"}
 
 
 class RecordProblem(InvalidInput):
-    """A file that cannot be taken apart into records."""
+    """A file that cannot be split into records."""
 
 
 class _Stopped(Exception):
-    """It is time to stop in the midst of a file; it is taken again from the beginning."""
+    """The instance must stop in the middle of a file, which will be processed again from its beginning."""
 
 
 def delimiter_of(text: str) -> bytes:
@@ -77,7 +80,7 @@ def _delimited(file: Any, delimiter: bytes, strip: bytes) -> Iterator[tuple[int,
             at += len(record) + len(delimiter)
         if len(rest) > LARGEST_RECORD:
             raise _too_large(at)
-        room = max(_CHUNK, len(rest))  # so that a long record is not copied for every megabyte
+        room = max(_CHUNK, len(rest))  # so that a long record is not copied again for each block that is read
     if rest:
         yield at, rest.removesuffix(strip)
 
@@ -112,7 +115,8 @@ class FileConsumer:
             raise StorageError(f"{node.place}: cannot use the folder {self._directory}: {error.strerror}") from error
 
     def _claims_folder(self, owner: str) -> tuple[Path, IO[str]]:
-        """A folder that no running process uses. What those have left that do not run any more goes back."""
+        """Return a claims folder that no running process uses. Files in those of processes that are gone are
+        released."""
         self._directory.mkdir(parents=True, exist_ok=True)
         for number in range(MOST_INSTANCES):
             folder = self._directory / (f".claimed.{owner}~{number}" if number else f".claimed.{owner}")
@@ -146,7 +150,7 @@ class FileConsumer:
             self._stop.wait(self._node.properties["interval"])
 
     def _names(self) -> list[str]:
-        """Files that do not seem to be written any more, the oldest first."""
+        """Return the files that seem to be complete, the oldest first."""
         pattern = self._node.properties["pattern"]
         seen: dict[str, tuple[int, int]] = {}
         with os.scandir(self._directory) as entries:
@@ -167,7 +171,7 @@ class FileConsumer:
         except FileNotFoundError:  # another instance was faster
             return None
         except OSError as error:
-            if str(error) != self._told:  # once, and not every time that it is looked at
+            if str(error) != self._told:  # logged once, not at each look at the folder
                 self._told = str(error)
                 self._units.log(LogEvent(self._node.name, f"cannot take {name}: {error.strerror or error}"))
             return None

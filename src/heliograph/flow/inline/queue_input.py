@@ -1,4 +1,4 @@
-"""Messages from queues and topics: taken in batches, given back when they fail."""
+"""Consumes queues and topics: messages are received in batches and released when processing fails."""
 
 import json
 import threading
@@ -41,13 +41,13 @@ class QueueConsumer:
         self._units = units
         self._settings = settings
         self._consumer = consumer_of(units.output.work, node, flow, settings)
-        # What decides how the next batch is taken, after one that failed.
+        # These decide how the next batch is received after a failure.
         self._threshold = threshold
         self._attempts = attempts
         self._size = BatchSize(settings.commit_count)
 
     def turn(self) -> None:
-        """Take what is there, or wait a moment."""
+        """Process one batch, or wait a moment if there is none."""
         most = self._size.most
         payloads = self._consumer.receive_encoded(most, WAIT)
         if not payloads:
@@ -62,7 +62,7 @@ class QueueConsumer:
                 spare = may_be_put_away(envelopes[0], self._threshold)
                 envelopes = [self._counted(envelopes[0])]
             elif self._attempts.suspect(envelopes):
-                # One of them may have killed a process: it does not get the chance to take others with it again.
+                # One of them may have crashed a process before: processed one by one, it cannot affect the others.
                 self._take_one_by_one(len(envelopes))
                 return
             step, outcomes = self._units.process(self._node.name, envelopes, spare=spare)
@@ -78,7 +78,7 @@ class QueueConsumer:
             payloads += self._consumer.receive_encoded(most - len(payloads), left)
 
     def _counted(self, envelope: Envelope) -> Envelope:
-        """With the number of times that it has failed in this flow."""
+        """Return the envelope with the number of times that it has failed in this flow."""
         failed = self._attempts.of(envelope)
         return envelope if failed == envelope.backout_count else replace(envelope, backout_count=failed)
 
@@ -90,11 +90,11 @@ class QueueConsumer:
         self._size.after(step, len(envelopes), sum(len(outcome.effects) for outcome in outcomes))
 
     def _take_one_by_one(self, count: int) -> None:
-        """Give back what was taken, and take these messages one by one."""
+        """Release the batch, and receive these messages one by one."""
         self._size.after(self._units.undo(Step.ONE_BY_ONE), count)
 
     def _unreadable(self, envelopes: list[Envelope], problem: MessageFormat) -> None:
-        """Input that is no message becomes a dead letter as soon as it is alone in its batch."""
+        """Dead-letter input that cannot be decoded; a batch is split first, to find out which message it is."""
         if len(envelopes) > 1:
             self._take_one_by_one(len(envelopes))
             return

@@ -1,10 +1,11 @@
-"""Units of work: a batch of messages goes through the flow, and what came of it is carried out as one, or not at all.
+"""Units of work: a batch of messages goes through the flow, and its effects are committed together or not at all.
 
-What is done next, and with which of the messages, is decided by `flow.hosting`; here it is carried out.
+`flow.hosting` decides the next step (commit, back out, one by one, later); this module executes it.
 
-The order is: what does not belong to the unit of work; then puts (whose answers are waited for) and files; then the
-databases are committed, or prepared if the flow is coordinated; then the server commits. What fails before undoes all.
-Messages of a long batch are put while the flow still works on the rest of it, where that makes no difference.
+The order of a commit is: effects outside of the unit of work; puts (whose answers are awaited) and files; databases
+(committed, or prepared if the flow is coordinated); the server. A failure before the last step undoes everything but
+the effects outside. Messages of a long batch are sent while the flow processes the rest of it, where a failure of the
+rest cannot make a difference.
 """
 
 import time
@@ -39,7 +40,7 @@ _PIECE = 128
 
 
 class _Refused(Exception):
-    """The server, or the disk, did not take some effects of a batch: refusals by message."""
+    """The server or the disk has refused some effects of a batch: refusals by message."""
 
     def __init__(self, refusals: RefusalsByMessage) -> None:
         super().__init__(refusals)
@@ -62,7 +63,7 @@ class UnitsOfWork:
     ) -> None:
         """`wait` waits for a number of seconds, or less if it is time to stop."""
         self._flow = flow
-        # What a unit of work changes, and what is committed or rolled back with it.
+        # State that is committed or rolled back with the unit of work.
         self.resources = resources
         self._databases = databases
         self.output = output
@@ -74,7 +75,7 @@ class UnitsOfWork:
         self._wait = wait
         self._waiting = Waiting()
         self.refusals = RefusalMemory()
-        # What a node commits at once would be done again with the batch.
+        # A node that commits at once would do so again if the batch were repeated.
         self._careful = any(
             node.properties.get("database_transaction") == "commit" for node in flow.definition.nodes.values()
         )
@@ -89,7 +90,7 @@ class UnitsOfWork:
         alone = len(envelopes) == 1
         known = self.refusals.take(_key(envelopes[0])) if alone else None
         if self.resources.subscriptions is not None:
-            self.resources.subscriptions.refresh()  # another process may have been told of subscribers
+            self.resources.subscriptions.refresh()  # another process may have registered subscriptions
         self._databases.take_care(alone or self._careful)
         before = time.thread_time()
         outcomes, ahead = self._outcomes(node, envelopes, known)
@@ -102,12 +103,12 @@ class UnitsOfWork:
     def _outcomes(
         self, node: str, envelopes: Sequence[Envelope], refusals: Refusals | None
     ) -> tuple[list[Outcome], int]:
-        """What comes of the messages, and for how many of them messages were sent ahead.
+        """Run the flow; return the outcomes, and for how many of them messages were sent ahead.
 
-        A long batch goes through the flow piece by piece: while the server takes what came of the first messages, the
-        flow has the next. What cannot be undone must not be sent before all of the batch is known, lest another message
-        undoes the batch, and it is sent twice. So this is for batches that are in the unit of work as a whole, with all
-        that comes of them, or that are not, and have nothing to undo.
+        A long batch goes through the flow in pieces, so that server and flow work at the same time. An effect that
+        cannot be undone must not be sent before the whole batch has succeeded: a later message might undo the batch,
+        and the effect would happen twice. So messages are sent ahead only if all of the batch is in the unit of work (a
+        rollback undoes them), or if none of it is and there are no changes that could be undone.
         """
         now, process, resources = datetime.now(), self._flow.process, self.resources
         ahead = 0
@@ -134,10 +135,10 @@ class UnitsOfWork:
         spare: bool = False,
         ahead: int = 0,
     ) -> Step:
-        """Carry out what came of a batch, or undo it.
+        """Execute the outcomes of a batch, or undo it.
 
-        `key` says what a message is known by when it comes again, if it does; `known` is what the flow was told of
-        refusals. Messages of the first `ahead` outcomes that share the fate of what they came from were sent before.
+        `key` identifies a message when it is delivered again; None if it never is. `known` are the refusals that the
+        flow was given. The messages of the first `ahead` outcomes were sent already.
         """
         alone = len(outcomes) == 1
         step = self._after_flow(outcomes)
@@ -177,7 +178,7 @@ class UnitsOfWork:
         else:
             step = INLINE.after_batch(outcomes, changed=self._changed(), spoilt=spoilt).step
         if spoilt and step is not Step.LATER:
-            self._careful = True  # a flow that goes on after an error may do so often
+            self._careful = True  # a flow that ignores database errors may do so often
         return step
 
     def _later(self, why: str) -> Step:
@@ -192,7 +193,7 @@ class UnitsOfWork:
     # Carrying out
 
     def _send(self, outcomes: list[Outcome], ahead: int, *, transactional: bool) -> None:
-        """All messages and files of a batch that belong to the unit of work, or do not."""
+        """Send the messages and files of a batch: those in the unit of work, or those outside."""
         first = ahead if outcomes[0].transactional is transactional else 0
         self._send_messages(outcomes[first:] if first else outcomes, transactional=transactional)
         refused: list[tuple[Effect, str]] = [*self.output.refused()]
@@ -224,7 +225,7 @@ class UnitsOfWork:
     def _commit(self) -> None:
         work = self.output.work
         if work.is_lost:
-            # The databases must not be ahead of messages that will come again.
+            # The messages will be redelivered, so the databases must not be committed.
             lost = ConnectionLost("the connection to the server was lost")
             raise TransactionRolledBack(str(lost)) from lost
         self.statistics.units += 1
@@ -242,11 +243,11 @@ class UnitsOfWork:
         try:
             self.output.work.commit()
         except TransactionInDoubt as problem:
-            # Either it was committed, or the messages come again: nothing is lost or done twice.
+            # Either the server has committed, or it redelivers the messages: nothing is lost or done twice.
             self.log(LogEvent("", str(problem), "warning"))
 
     def _tell(self, outcomes: list[Outcome]) -> None:
-        """What is said when it is safe: answers to requests, and the log."""
+        """Answer requests and write the log, once the unit of work has ended."""
         for outcome in outcomes:
             for effect in outcome.effects:
                 if type(effect) is Respond:
@@ -271,7 +272,8 @@ class UnitsOfWork:
             self.resources.aggregation.rollback()
 
     def undo(self, step: Step, *, spare: bool = False) -> Step:
-        """Give everything back."""
+        """Roll back: databases, and the messages, which the server redelivers. Only BACK_OUT counts as a failed
+        delivery."""
         self.output.forget()
         self._undo_changes()
         failed = step is Step.BACK_OUT
@@ -286,7 +288,8 @@ class UnitsOfWork:
         return step
 
     def _remember(self, refusals: RefusalsByMessage, key: Callable[[int], Hashable], known: Refusals) -> bool:
-        """Keep what was refused for the next attempt; False if the flow has been told before and did not heed it."""
+        """Keep refusals for the next attempt. Return False if the flow knew all of them already and sent the same
+        again."""
         is_new = False
         for at, refused in refusals.items():
             is_new = self.refusals.add(key(at), known, refused) or is_new
@@ -305,5 +308,5 @@ class UnitsOfWork:
 
 
 def _key(envelope: Envelope) -> Hashable:
-    """What a message is known by when it comes again."""
+    """Return what identifies a message when it is redelivered."""
     return envelope.message_id or envelope.body

@@ -61,7 +61,7 @@ class Element(Lookup["Element"]):
     Change it through its methods: they tell the part it belongs to, and keep what makes look-ups fast.
     """
 
-    # With slots that are all set, making an element is as fast as with defaults in the class, and reading is faster.
+    # Slots: creating an element is as fast as with defaults in the class, and reading attributes is faster.
     __slots__ = ("pending", "value")
 
     def __init__(self, name: str = "", value: Value = None, type: int = NAME, namespace: str = "") -> None:  # noqa: A002
@@ -91,7 +91,7 @@ class Element(Lookup["Element"]):
 
     def first(self, name: str) -> "Element | None":
         """The first child of this name without a namespace."""
-        # Most of what a flow does is this: so it knows the index from inside, and saves the calls.
+        # The most frequent operation of a flow: it uses the index directly to save calls.
         children = self.loaded
         if children is not None:
             index = self.child_index
@@ -203,7 +203,7 @@ class Element(Lookup["Element"]):
         new = Element.__new__
         children = []
         for name, kind, namespace, value, place, below in packed.layout.fields:
-            element = new(Element)  # without a call of `__init__`: this loop is most of what reading costs
+            element = new(Element)  # without a call of `__init__`: this loop is most of the cost of parsing
             element.name = name
             element.value = values[place] if place >= 0 else value
             element.type = kind
@@ -424,7 +424,7 @@ class Element(Lookup["Element"]):
             and not (self.is_part or source.is_part)
             and (self.loaded is None and self.pending is None and packed is None)
         ):
-            # Roots of messages, mostly: neither is in a part, and the new one is empty.
+            # Usually roots of messages: neither is in a part, and the new one is empty.
             self.loaded = copies(source.loaded, self) if source.loaded else None
             self.value = value
             return

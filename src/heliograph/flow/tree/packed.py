@@ -57,7 +57,7 @@ class Layout:
 
     def getter(self, names: tuple[str, ...]) -> Getter | None:
         """What takes the values of these children from a row of values; None if some are no leaves, or not there."""
-        # By identity: programs ask with constants, and looking at all the names each time takes longer than the rest.
+        # By identity: programs pass constants, and comparing all names each time takes longer than the rest.
         known = self._getters.get(id(names))
         if known is not None and known[0] is names:
             return known[1]

@@ -79,7 +79,7 @@ class Part(Element):
     is_part = True
 
     def __init__(self, format: Format, data: bytes | None = None, text: Text = _NO_TEXT) -> None:  # noqa: A002
-        # Everything here, without a call of Element's: every message has several of these.
+        # All attributes are set here, without a call of Element.__init__: every message has several parts.
         self.name = format.domain
         self.value = None
         self.type = NAME

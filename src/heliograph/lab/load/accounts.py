@@ -1,4 +1,4 @@
-"""The accounts of a whole load: messages sent against deliveries expected, and whether the generator was the limit."""
+"""The totals of a load: messages sent, deliveries expected and received, and whether the generator was the limit."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ _COUNTERS = ("sent", "received", "acknowledged", "duplicates", "reordered", "err
 
 
 class Audience:
-    """Who of one receiving group gets what is published to a topic: each client, or each share, once."""
+    """The receivers of a topic in one receiving group: each client, or each share, gets a message once."""
 
     def __init__(self, group: Group) -> None:
         self._exact: dict[str, set[int | str]] = defaultdict(set)
@@ -58,7 +58,7 @@ def _plain(name: str) -> str:
 
 
 class Expectation:
-    """Works out, for any counts of messages sent, how many deliveries each receiving group should have got."""
+    """Computes how many deliveries each receiving group should get for given counts of messages sent."""
 
     def __init__(self, plan: Plan, addresses: Mapping[str, Address]) -> None:
         managers = [addresses[group.door].manager for group in plan.groups]
@@ -80,7 +80,7 @@ class Expectation:
                 self._sizes[receiving][sending] = sizes.reshape(group.clients, group.topics)
 
     def of(self, counts: Mapping[int, NDArray[np.int64]]) -> dict[int, int]:
-        """By receiving group, if the clients of each sending group have sent so many messages."""
+        """Expected deliveries by receiving group, given what each client of each sending group has sent."""
         expected = {}
         for receiving, by_sender in self._sizes.items():
             total = 0
@@ -95,7 +95,7 @@ class Expectation:
 
 
 class Accounts:
-    """Gathers intervals, and closes when all processes have finished."""
+    """Sums up intervals, and computes the totals when all processes have finished."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
@@ -114,7 +114,7 @@ class Accounts:
                 self._latencies[interval.group][kind] += histogram
 
     def close(self, finished: Mapping[int, Finished], expected: Mapping[int, int], seconds: float) -> LoadOutcome:
-        """What came out; `expected` deliveries are by receiving group."""
+        """The outcome of the load; `expected` deliveries are by receiving group."""
         groups = {}
         for index, group in enumerate(self._plan.groups):
             counters = self._counters[group.name]
@@ -136,7 +136,7 @@ class Accounts:
 
     @staticmethod
     def _repeated(index: int, finished: Mapping[int, Finished]) -> int:
-        """Deliveries of a share to members in different processes, which neither could know of."""
+        """Duplicates in a share whose members are in different processes: no process can detect these alone."""
         parts: dict[tuple[int, str, int], list[dict[int, bytes]]] = defaultdict(list)
         for one in finished.values():
             for key, packed in one.shares.items():

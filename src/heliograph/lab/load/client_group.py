@@ -61,10 +61,10 @@ class LoadClient(ABC):
 
     @abstractmethod
     def feed(self, data: memoryview, now: int) -> int:
-        """Take whole frames or packets from the front of `data`; how many bytes were used.
+        """Take whole frames or packets from the start of `data`; returns how many bytes were used.
 
-        `now` (ns) is when they were read. The memory is used again afterwards. What is not used comes again, with more
-        behind it. Raises ClientFailed.
+        `now` (ns) is when they were read. The memory is reused after the call. Unused bytes are passed again, followed
+        by new ones. Raises ClientFailed.
         """
 
     @abstractmethod
@@ -73,7 +73,7 @@ class LoadClient(ABC):
 
     @abstractmethod
     def send(self, due: Times, now: int) -> int:
-        """Send the next len(due) messages of this client, the i-th of which is due at due[i]; how many were taken.
+        """Send the next len(due) messages, the i-th of which is due at due[i]; returns how many it sent.
 
         Never called with more than `room()` or while not ready.
         """
@@ -84,10 +84,10 @@ class LoadClient(ABC):
 
     @abstractmethod
     def disconnect(self) -> None:
-        """Write what ends the conversation in good order; the worker closes the link afterwards."""
+        """Write the packets that end the connection cleanly; the worker closes the link afterwards."""
 
     def stop_waiting(self) -> None:  # noqa: B027  (most have nothing to stop_waiting)
-        """Nothing has come back for seconds: no longer wait for it, where that keeps a closed loop from sending."""
+        """Give up on messages that have not come back for seconds, so that a closed loop can send again."""
 
     @abstractmethod
     def ping(self) -> None:
@@ -136,7 +136,7 @@ class ClientGroup(ABC):
         self.answered_window = self.group.rate is None and self.group.role in {"both", "request"}
 
     def place(self, client: int) -> int:
-        """Where this client stands among those of this process."""
+        """The place of this client among those of this process."""
         return (client - self.process) // self.plan.processes
 
     @abstractmethod
@@ -189,7 +189,7 @@ class ClientGroup(ABC):
         )
 
     def take(self, receiver: Receiver, group: int, rows: NDArray[np.void], size: int, now: int) -> None:
-        """Messages of one group have arrived: `rows` has the columns of the header, `size` is their length together."""
+        """Count messages of one group: `rows` has the columns of the header, `size` is their total length."""
         due, meter = rows["due"], self.meter
         if not self._known(group, int(rows["sender"].max()), int(due.min()) if self.epoch else 0):
             ours = (due >= self.epoch) & (rows["sender"] < self._streams.get(group, 0))
@@ -207,7 +207,7 @@ class ClientGroup(ABC):
         receiver.take(group, rows["sender"], rows["sequence"], self._faults)
 
     def take_one(self, receiver: Receiver, values: Sequence[int], size: int, now: int) -> bool:
-        """One message has arrived: `values` is its header. Whether it is one of this load."""
+        """Count one message by its header, `values`; False if it does not belong to this load."""
         magic, group, sender, sequence, due, sent = values
         if magic != payloads.MAGIC or not self._known(group, sender, due):
             self.meter.failed("a message arrived that this load did not send")
@@ -264,7 +264,7 @@ class ClientGroup(ABC):
             self._schedule.change(factor, now)
 
     def wake(self, load_client: LoadClient) -> None:
-        """This load_client may be able to send again."""
+        """Note that this client may be able to send again."""
         if self._schedule is None or load_client.place in self._behind:
             self._queue(load_client)
 
@@ -274,7 +274,7 @@ class ClientGroup(ABC):
             self._able.append(load_client)
 
     def _take_able(self) -> Iterator[LoadClient]:
-        """Clients that may be able to send, once each; those queued meanwhile wait for the next time."""
+        """Clients that may be able to send, once each; those added during the loop wait for the next call."""
         for _ in range(len(self._able)):
             load_client = self._able.popleft()
             load_client.queued = False
@@ -286,7 +286,7 @@ class ClientGroup(ABC):
         return bool(self._able)
 
     def pump(self, now: int) -> int:
-        """Send what is due; when to call this again at the latest (ns)."""
+        """Send what is due; returns when to call this again at the latest (ns)."""
         if self._until == NEVER or not self.group.sends:
             return NEVER
         if self._schedule is None:
@@ -311,7 +311,7 @@ class ClientGroup(ABC):
         return now if self._able else NEVER
 
     def _deal(self, total: int, now: int) -> None:
-        """Let the clients send in turn what has become due since the last time."""
+        """Distribute messages that are newly due to the clients in turn, and send them."""
         first, clients = self._dealt, len(self.clients)
         # Clients that are behind have missed their turn: `_catch_up` sends for them what is dealt here, too.
         self._dealt = total
@@ -363,7 +363,7 @@ class ClientGroup(ABC):
         return sum(-(-(self._dealt - self._next[place]) // clients) for place in self._behind)
 
     def stop_waiting(self, now: int) -> None:
-        """Let clients send again that have waited in vain for their own messages."""
+        """Let clients send again that have waited too long for their own messages."""
         if not self.answered_window or now < self._next_check:
             return
         for load_client, count, before in zip(self.load_clients, self.counts, self._earlier, strict=False):
@@ -374,7 +374,7 @@ class ClientGroup(ABC):
         self._next_check = now + _PATIENCE
 
     def ping(self, now: int) -> int:
-        """Send a ping for each client whose turn it is; when to call this again (ns)."""
+        """Send a ping for each client that is due; returns when to call this again (ns)."""
         if not self.group.keep_alive or not self.load_clients:
             return NEVER
         # In turn, not all at once: ten thousand pings together would make messages late.

@@ -19,7 +19,7 @@ def _try_again(load_client: LoadClient, dialer: Dialer, why: str) -> None:
 
 
 def give_up(_load_client: LoadClient, _dialer: Dialer, why: str) -> None:
-    """For loads that are over when one of their clients fails."""
+    """Raise the failure: for loads that end when one of their clients fails."""
     raise BrokerGone(why)
 
 
@@ -35,13 +35,13 @@ class ClientLoop:
         self._links: dict[int, tuple[LoadClient, Dialer]] = {}  # by file descriptor
 
     def add(self, client_group: ClientGroup, at_once: int = MOST_OPENING) -> Dialer:
-        """Serve the clients of this group, which the dialer connects, so many at a time."""
+        """Serve the clients of this group, which the dialer connects, a limited number at a time."""
         dialer = Dialer(client_group, self._opened, self._close, self._break, at_once)
         self.dialers.append(dialer)
         return dialer
 
     def connect(self, *client_groups: ClientGroup, at_once: int = MOST_OPENING) -> None:
-        """Connect all clients of these groups, so many at a time, and wait until they can do their work."""
+        """Connect all clients of these groups, a limited number at a time, and wait until they are ready."""
         dialers = [self.add(one, at_once) for one in client_groups]
         for dialer in dialers:
             dialer.start(time.monotonic_ns())

@@ -57,7 +57,7 @@ class Dialer:
         """Nanoseconds until all were connected and ready for the first time."""
 
     def start(self, now: int, until: int = NEVER) -> None:
-        """Connect everybody from now on; `until` is when bursts end."""
+        """Start connecting clients; `until` is when bursts end."""
         self._waiting.extend(self.client_group.clients)
         self._began = now
         self._until = until
@@ -74,7 +74,7 @@ class Dialer:
         return self.bursts or self.client_group.ready == len(self.client_group.clients)
 
     def turn(self, now: int) -> int:
-        """Connect and disconnect clients that are due; when to call this again at the latest (ns)."""
+        """Connect and disconnect clients that are due; returns when to call this again at the latest (ns)."""
         if not self._started:
             return NEVER
         while self._drops and self._drops[0][0] <= now:
@@ -110,7 +110,7 @@ class Dialer:
         self._opened(load_client)
 
     def settled(self, load_client: LoadClient, now: int) -> None:
-        """This client is ready; in a burst it stays for a while."""
+        """Note that a client is ready; in a burst it stays connected for a while."""
         self.opening -= 1
         if self.took is None and self.client_group.ready == len(self.client_group.clients):
             self.took = now - self._began
@@ -119,9 +119,9 @@ class Dialer:
             heapq.heappush(self._drops, (now + stay, next(self._order), load_client))
 
     def failed(self, client: int, why: str) -> None:
-        """This client has lost its connection or could not get one; it tries again a little later.
+        """Note that a client has lost its connection or could not connect; it tries again after a pause.
 
-        ClientFailed if that happens so often while the load has not even begun that it makes no sense to go on.
+        ClientFailed after too many failures before the load has begun.
         """
         self.client_group.meter.failed(why)
         if not self.client_group.epoch and not self.bursts:

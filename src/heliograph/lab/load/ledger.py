@@ -1,8 +1,8 @@
 """Every gap, duplicate and reordering in every numbered stream, for every receiver.
 
-A stream that arrives as it was sent costs one comparison per batch. When it does not, a bitmap (`Coverage`) tells
-exactly what happened, however late or often a message comes. Receivers of a shared subscription or a queue get a part
-of each stream, so there the bitmap is common to all of them (`Share`), and only totals show what is lost.
+A stream that arrives in order costs one comparison per batch. Otherwise a bitmap (`Coverage`) of the numbers that have
+arrived detects exactly what is missing, late or duplicate. Receivers of a shared subscription or a queue get a part of
+each stream, so they share one bitmap (`Share`), and losses show only in the totals.
 """
 
 from dataclasses import dataclass
@@ -135,7 +135,7 @@ def _ascending(count: int) -> Numbers:
 
 @dataclass
 class Faults:
-    """What was wrong with messages that arrived; `lost` counts gaps that opened, whether or not they close again."""
+    """Faults in the messages that arrived; `lost` counts gaps when they open, even if they close again."""
 
     lost: int = 0
     duplicates: int = 0
@@ -151,7 +151,7 @@ class Share:
         self.groups: dict[int, Coverage] = {}
 
     def coverage(self, group: int) -> Coverage:
-        """What has come from this group."""
+        """The numbers that have arrived from this sending group."""
         if group not in self.groups:
             self.groups[group] = Coverage(self._streams[group])
         return self.groups[group]
@@ -183,7 +183,7 @@ class _StreamPositions:
 
 
 class Receiver:
-    """The accounts of one receiver; with a `share`, it gets a part of every stream, and the rest is with others."""
+    """The accounts of one receiver; with a `share`, it gets a part of every stream, and other members get the rest."""
 
     __slots__ = ("_lines", "_share")
 
@@ -192,7 +192,7 @@ class Receiver:
         self._share = share
 
     def highest(self, group: int, sender: int) -> int:
-        """One more than the highest number that has come from this stream."""
+        """The highest number that has arrived from this stream, plus one."""
         line = self._lines.get(group)
         if line is None or not line.base <= sender < line.base + len(line.next):
             return 0
@@ -251,7 +251,7 @@ class Receiver:
             self._take_with_bitmap(line, int(senders[start]), numbers[start : start + int(lengths[index])], faults)
 
     def _take_with_bitmap(self, line: _StreamPositions, sender: int, numbers: Numbers, faults: Faults) -> None:
-        """Messages of one stream that do not continue where it was."""
+        """Take messages of one stream that do not follow the last one."""
         at = sender - line.base
         expected = int(line.next[at])
         coverage, known = line.with_gaps.get(sender) or (Coverage(), 0)
@@ -266,7 +266,7 @@ class Receiver:
         faults.reordered += int(np.count_nonzero(fresh & (numbers < highest[:-1])))
 
     def _take_part(self, group: int, senders: Numbers, numbers: Numbers, faults: Faults) -> None:
-        """Messages of a share: there are no gaps to be seen, as the rest may be with other members."""
+        """Take messages of a share; gaps mean nothing here, as other members may have the rest."""
         assert self._share is not None
         fresh = self._share.coverage(group).add(senders, numbers)
         line = self._line(group, int(senders.min()), int(senders.max()))

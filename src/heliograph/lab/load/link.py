@@ -76,7 +76,7 @@ class Link:
         return bool(self._pending)
 
     def proceed(self) -> bool:
-        """Continue to open; whether the connection is up now."""
+        """Take the next step of opening; returns whether the connection is up now."""
         error = self.sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
         if error:
             raise ClientFailed(f"cannot connect to {self._where}: {os.strerror(error).lower()}")
@@ -96,11 +96,11 @@ class Link:
         return self.up
 
     def _opened(self) -> bool:
-        """The transport below is open: whether that is all."""
+        """Called when the transport is open; returns whether the link is up, or a subclass has more to do."""
         return True
 
     def receive(self, inbox: Inbox) -> tuple[memoryview, bool]:
-        """What has arrived, behind what was kept, and whether there may be more to read right now."""
+        """The received bytes, after those that were kept, and whether there may be more to read right now."""
         kept, view = self._kept, inbox.view
         end = len(kept)
         if end:
@@ -111,7 +111,7 @@ class Link:
             except ClientFailed:
                 if end == len(kept):
                     raise
-                return view[:end], True  # the broker may have said why it closes; that it did is found once more
+                return view[:end], True  # these bytes may say why the broker closes; the next read fails again
             end += got
             # TLS returns one record at a time, and epoll does not see what it has buffered.
             if not self._tls or not got:
@@ -131,7 +131,7 @@ class Link:
         return got
 
     def keep(self, data: memoryview, used: int) -> None:
-        """What follows the bytes that were used comes again, in front of the next ones."""
+        """Keep the bytes after the first `used` ones; the next `receive` returns them first."""
         self._kept = bytes(data[used:]) if used < len(data) else b""
 
     def write(self, data: bytes | memoryview, *, lasting: bool = False) -> None:
@@ -146,14 +146,14 @@ class Link:
             self._poll(READ | WRITE)
 
     def flush(self) -> None:
-        """The socket can take more."""
+        """Send pending bytes, now that the socket takes more."""
         if self._pending:
             self._pending = memoryview(self._pending)[self._push(self._pending) :]
         if not self._pending:
             self._poll(READ)
 
     def _push(self, data: bytes | memoryview) -> int:
-        """Send as much as the socket takes; how many bytes that was.
+        """Send as much as the socket takes; returns how many bytes that was.
 
         A broken connection takes nothing and raises nothing here: the next read raises.
         """
@@ -196,7 +196,7 @@ class Link:
         self.sock.close()
 
     def close_softly(self) -> None:
-        """Close such that the last bytes still arrive."""
+        """Close without a reset, so that the last bytes still arrive."""
         self._poller.unregister(self.fd)
         self.sock.close()
 

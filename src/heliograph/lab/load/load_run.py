@@ -60,7 +60,7 @@ class Control:
             self._commands.append(("stop", 0.0))
 
     def take(self, plan: Plan) -> list[float | str]:
-        """What was asked for since the last call: factors of the planned rates, and "stop"."""
+        """The commands since the last call: factors of the planned rates, and "stop"."""
         with self._lock:
             commands, self._commands = list(self._commands), deque()
         planned = sum(group.rate or 0.0 for group in plan.groups if group.sends)
@@ -155,7 +155,7 @@ class _Run:
                 self._until = time.monotonic()
 
     def _drain(self, expectation: Expectation) -> None:
-        """Wait for what is in flight, as long as something arrives."""
+        """Wait for messages in flight, as long as some arrive."""
         # Counts are final only when every process has reported after the end of sending.
         self._progress.clear()
         self._await(lambda: len(self._progress) == len(self._pipes), OWN_SECONDS, "the generator to stop sending")
@@ -228,7 +228,7 @@ class _Run:
             self._ready += 1
 
     def close(self) -> None:
-        """End what still runs."""
+        """End processes that still run."""
         for pipe in self._pipes:
             pipe.close()
         for process in self._processes:

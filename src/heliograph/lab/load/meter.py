@@ -50,7 +50,7 @@ class Totals:
 
 @dataclass(frozen=True)
 class LoadOutcome:
-    """What came out of a load."""
+    """The outcome of a load."""
 
     groups: dict[str, Totals]
     cpu_seconds: tuple[float, ...]  # of each process, in the measured time
@@ -61,7 +61,7 @@ class LoadOutcome:
 
 
 class GroupMeter:
-    """Counters that anybody may add to, and a recorder for each kind of latency."""
+    """Counters of a group, which clients increment directly, and a recorder for each kind of latency."""
 
     __slots__ = (
         "acknowledged",
@@ -93,13 +93,13 @@ class GroupMeter:
         self.lost = self.duplicates = self.reordered = self.errors = 0
 
     def recorder(self, kind: str) -> Recorder:
-        """Where latencies of this kind (one of interval.KINDS) go."""
+        """The recorder for latencies of this kind."""
         if kind not in self.recorders:
             self.recorders[kind] = Recorder()
         return self.recorders[kind]
 
     def failed(self, why: str) -> None:
-        """Something went wrong that has no counter of its own."""
+        """Count an error that has no counter of its own; the first one is kept as text."""
         self.errors += 1
         self.first_error = self.first_error or why
 

@@ -1,1 +1,1 @@
-"""Spark's side of `make bench-spark`: a process with one session, which does jobs and says what they took."""
+"""Spark's side of `make bench-spark`: a process with one session, which runs jobs and reports their times."""

@@ -28,7 +28,7 @@ Order = Mapping[str, Any]
 
 
 class Jobs:
-    """What can be ordered."""
+    """The jobs, by name."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
@@ -45,7 +45,7 @@ class Jobs:
         }
 
     def do(self, order: Order) -> dict[str, Any]:
-        """Do it; what goes wrong is the answer."""
+        """Run the job of an order; an error becomes the answer."""
         try:
             return self._known[order["do"]](order)
         except Exception as error:  # whatever Spark raises: the next job may do better

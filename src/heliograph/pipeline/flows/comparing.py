@@ -1,9 +1,9 @@
-"""Two versions of a flow on the same messages: what is the same, and what is not.
+"""Compares the outputs of two versions of a flow for the same messages.
 
     print(compare("flows/orders-1", "flows/orders-2", spark.read.format("heliograph")...load()).text())
 
 Outputs are matched by the message that came in, the output node, and their order among those of this message and node.
-Identifiers of messages are not compared: a flow makes them anew. Both versions see the same time.
+Identifiers of messages are not compared, because a flow makes new ones. Both versions see the same time.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
-"""What a flow must not do on Spark, told by name before anything runs.
+"""What a flow must not do on Spark: checked before anything runs, with the names of nodes.
 
-Messages of a stream are processed in many places at once, in an order that nobody knows, and a task that fails is
-repeated. Flows for which that is wrong are refused here, or kept to one partition if they say so themselves.
+Messages of a stream are processed in several processes at once, in no fixed order, and a task that fails is repeated.
+Flows that cannot work that way are refused here, or run in one partition if they ask for it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,7 +1,7 @@
-"""Answers of databases that are kept for a while, so that most messages need not ask.
+"""A cache of database lookups, so that most messages need no query.
 
-Only queries are kept, and only of data sources that the flow never changes. What somebody else changes there is seen
-when the answer is too old, or was put out by others.
+Only queries are cached, and only of data sources that the flow never changes. A change made by others is seen when the
+cached answer is too old, or was evicted.
 """
 
 import time
@@ -17,7 +17,7 @@ AGE = 60.0
 
 
 class Lookups:
-    """The last answers of one process, by question; the one that was used longest ago goes first."""
+    """The cached answers of one process, by query; the least recently used one is evicted first."""
 
     def __init__(self, most: int, age: float = AGE, clock: Callable[[], float] = time.monotonic) -> None:
         self._age = age
@@ -30,7 +30,7 @@ class Lookups:
         return len(self._answers)
 
     def answer(self, source: str, sql: str, parameters: Sequence[Any], ask: Callable[[], Rows]) -> Rows:
-        """What the database says, now or a while ago."""
+        """The cached answer, or that of the database."""
         # 1, 1.0 and TRUE are equal in Python, and not the same to a database.
         key = (source, sql, *((type(value), value) for value in parameters))
         now = self._clock()
@@ -46,7 +46,7 @@ class Lookups:
 
 
 class Remembering:
-    """Databases as ESQL sees them, with answers that are kept."""
+    """Databases as ESQL sees them, with cached answers."""
 
     def __init__(self, seen: DatabaseAccess, lookups: Lookups, written: frozenset[str]) -> None:
         """`written` has the sources that the flow may change."""
@@ -65,7 +65,7 @@ class Remembering:
         return self._seen.change(source, sql, parameters)
 
     def execute(self, source: str, sql: str, parameters: Sequence[Any]) -> Rows:
-        """Run what the user wrote."""
+        """Run a statement of the user (PASSTHRU)."""
         return self._seen.execute(source, sql, parameters)
 
     def call(

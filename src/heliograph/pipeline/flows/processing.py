@@ -186,7 +186,7 @@ class FlowWorker:
         return self._resources.shared.values
 
     def close(self) -> None:
-        """Let go of databases."""
+        """Close the databases."""
         self._databases.close()
         if self._resources.subscriptions is not None:
             self._resources.subscriptions.close()

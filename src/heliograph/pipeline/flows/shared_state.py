@@ -16,7 +16,7 @@ _SUFFIX = ".shared"
 
 
 def load_shared(folder: Path, batch: int) -> dict[str, Any]:
-    """The variables as the last micro-batch before this one left them."""
+    """The variables as the previous micro-batch left them."""
     numbers = [number for number in _numbers(folder) if number < batch]
     if not numbers:
         return {}
@@ -25,7 +25,7 @@ def load_shared(folder: Path, batch: int) -> dict[str, Any]:
 
 
 def save_shared(folder: Path, batch: int, values: dict[str, Any]) -> None:
-    """Keep them for the next micro-batch. Those of this one's beginning are kept, too: it may be repeated."""
+    """Save the variables for the next micro-batch. Those from before this one are kept, as it may be repeated."""
     try:
         data = pickle.dumps(values)
     except (pickle.PicklingError, TypeError, AttributeError) as error:

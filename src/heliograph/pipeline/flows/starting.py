@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 _OF_THE_SINK = ("user", "password", "ca", "cert", "key")
-"""Options that only the sink knows: streams are read from the server's pages, which ask nobody who they are."""
+"""Options that only the sink knows: the pages, from which streams are read, need no user."""
 _OF_THE_SERVER = ("server", *_OF_THE_SINK)
 STATE, SHARED = "state", "shared"
 _NEEDS = {

@@ -1,8 +1,8 @@
-"""Pipelines that run: what one is, the process that runs it, and what that tells of itself.
+"""Running pipelines: their settings, the process that runs one, and its status.
 
-`Pipeline` is what `[[pipeline]]` or the options of `helio pipeline run` say. `run_pipeline` starts its queries, watches
-them, and starts them again if they fail. How it is doing stands in a file beside the checkpoint (`status`), which the
-server and `helio pipeline` read.
+`Pipeline` holds the settings of `[[pipeline]]` or of `helio pipeline run`. `run_pipeline` starts its queries, watches
+them, and restarts them if they fail. Its status is in a file beside the checkpoint (`status`), which the server and
+`helio pipeline` read.
 """
 
 from typing import TYPE_CHECKING

@@ -24,7 +24,7 @@ def job_file(file: str) -> Path:
 
 
 def start_job(spark: "SparkSession", file: str, settings: JobSettings) -> list["StreamingQuery"]:
-    """Have the file's `build(spark, settings)` start its queries. What it raises becomes a Problem with the line."""
+    """Call the file's `build(spark, settings)`, which starts queries. An exception becomes a Problem with its line."""
     path = job_file(file)
     folder = str(path.parent)
     if folder not in sys.path:

@@ -61,7 +61,7 @@ class Pipeline:
     """Where Spark keeps its checkpoint, if not in the folder: a path or URL that all of a cluster can reach."""
 
     def __post_init__(self) -> None:
-        """Look for what cannot work."""
+        """Check for settings that cannot work."""
         if not _NAME.fullmatch(self.name):
             raise InvalidOption(
                 f'expected letters, digits, "-", "_" and "." as the name of a pipeline, a letter or digit first, '
@@ -134,7 +134,7 @@ class Pipeline:
 
 @dataclass(frozen=True, slots=True)
 class JobSettings:
-    """What `build(spark, settings)` of a job is told.
+    """The settings that `build(spark, settings)` of a job gets.
 
     def build(spark, settings):
         messages = spark.readStream.format("heliograph").options(**settings.source_options).load()

@@ -30,7 +30,7 @@ class QueryProgress:
         self._seen = ""
 
     def news(self) -> int | None:
-        """Rows that were taken since the last look; None if nothing has happened."""
+        """Rows that were processed since the last call; None if there was no progress."""
         last = self.query.lastProgress
         if last is None or last["timestamp"] == self._seen:
             return None
@@ -98,7 +98,7 @@ class Rate:
 
 
 class LagMeter:
-    """Looks at the streams that a pipeline reads."""
+    """Measures how far a pipeline is behind the streams that it reads."""
 
     def __init__(self, pipeline: Pipeline) -> None:
         self._server = pipeline.server
@@ -127,6 +127,6 @@ class LagMeter:
         return self._readers[stream]
 
     def close(self) -> None:
-        """Let go of what is open."""
+        """Close the readers of streams."""
         for reader in self._readers.values():
             reader.close()

@@ -1,4 +1,4 @@
-"""How a pipeline is doing: a small JSON file in its folder, written whenever something has changed.
+"""The status of a pipeline: a small JSON file in its folder, written at each change.
 
 The server reads it (`server/processes/pipeline_folder.py`), so its keys are an interface.
 """
@@ -19,7 +19,7 @@ STATUS_FILE = "status.json"
 
 
 class State(StrEnum):
-    """How a pipeline is doing. One whose process is gone says here what it said last."""
+    """The state of a pipeline. If its process is gone, this is the last state that it reported."""
 
     STARTING = "starting"
     RUNNING = "running"
@@ -34,7 +34,7 @@ class State(StrEnum):
 
 @dataclass(slots=True)
 class Status:
-    """What a pipeline says of itself."""
+    """The status that a pipeline reports."""
 
     name: str
     source: str
@@ -62,7 +62,7 @@ class Status:
     """What went wrong last; it stays until the process is started again."""
 
     def begin(self, before: "Status | None") -> None:
-        """Be that of this process, which goes on from where another left off."""
+        """Make this the status of this process, continuing the figures of an earlier one."""
         self.pid, self.born = os.getpid(), ticks_of(os.getpid())
         self.since = time.time()
         if before is not None and before.source == self.source:
@@ -84,7 +84,7 @@ class StatusFile:
         self._path = folder / STATUS_FILE
 
     def read(self) -> Status | None:
-        """What was written last; None if there is nothing, or nothing that this version understands."""
+        """The status in the file; None if there is none, or none that this version understands."""
         with suppress(FileNotFoundError, ValueError, TypeError, KeyError):
             found: dict[str, Any] = json.loads(self._path.read_bytes())
             return Status(**{**found, "state": State(found["state"])})
@@ -97,7 +97,7 @@ class StatusFile:
             self.write(status)
 
     def write(self, status: Status) -> None:
-        """Take the place of what was written before, at once and as a whole."""
+        """Replace the file atomically."""
         status.updated = time.time()
         new = self._path.with_name(f"{self._path.name}.new")
         try:

@@ -49,7 +49,7 @@ class Ledger:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Nobody else scores this folder meanwhile; what was left half done is finished or thrown away."""
+        """Lock the folder for scoring; complete or delete what an interrupted process left."""
         if not self._runs.is_dir():
             raise InvalidInput(f"{self._runs.parent}: expected a folder with results of `helio lab run`, found none")
         self._entries.mkdir(parents=True, exist_ok=True)
@@ -59,7 +59,7 @@ class Ledger:
             yield
 
     def next_batch(self, most: int) -> Batch | None:
-        """Runs that are new, or have changed since they were scored, at most so many; None if there are none."""
+        """A limited number of runs that are new or have changed since they were scored; None if there are none."""
         found = {run: self._stamp(run) for run in self._finished()}
         stale: list[Batch] = []
         current: set[str] = set()

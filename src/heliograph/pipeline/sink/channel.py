@@ -1,4 +1,4 @@
-"""The way to the server, which a worker process keeps from one task to the next."""
+"""The connection to the server, which a worker process keeps from one task to the next."""
 
 import json
 import urllib.error
@@ -36,7 +36,7 @@ class Channel:
             raise
 
     def close(self) -> None:
-        """Be gone; the server undoes what was not committed."""
+        """Close the connection; the server rolls back what was not committed."""
         with suppress(MessagingProblem):
             self.connection.close()
 
@@ -46,7 +46,7 @@ _reached: set[SinkOptions] = set()
 
 
 def channel_to(options: SinkOptions) -> Channel:
-    """The channel of this process; it is made if there is none."""
+    """The channel of this process; connects if there is none."""
     channel = _kept.get(options)
     if channel is None:
         channel = _kept[options] = Channel(options)
@@ -55,19 +55,19 @@ def channel_to(options: SinkOptions) -> Channel:
 
 
 def was_reached(options: SinkOptions) -> bool:
-    """Whether this process has ever been connected to the server: if so, it is worth waiting for."""
+    """Whether this process was ever connected to the server: only then is it worth waiting for."""
     return options in _reached
 
 
 def drop_channel(options: SinkOptions) -> None:
-    """The channel is of no use any more."""
+    """Close a channel that is broken; the next call of `channel_to` connects again."""
     channel = _kept.pop(options, None)
     if channel is not None:
         channel.close()
 
 
 def amqp_address(options: SinkOptions) -> str:
-    """Where the server listens for AMQP; its pages know."""
+    """The server's AMQP address, as its pages give it."""
     parts = urlsplit(options.server)
     if parts.scheme in {"amqp", "amqps"}:
         return options.with_user(options.server)

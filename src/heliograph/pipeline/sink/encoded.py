@@ -1,8 +1,8 @@
 """Publishes messages that are encoded already, several for a row or none: the outputs of a flow.
 
-Rows have the number of the message that they came of, and it is these numbers that are counted. What comes of a message
-may be something else when the task is repeated, because a flow can look at the time or into a database; so a unit of
-work has all that came of a message, or nothing.
+Each output row has the number of the input message it results from, and progress counts these numbers. The outputs of a
+message may differ when the task is repeated, because a flow can look at the time or into a database. So a unit of work
+has either all outputs of a message, or none.
 """
 
 from bisect import bisect_left
@@ -30,7 +30,7 @@ class EncodedPublishing:
         self._row = -1
 
     def publish(self, batches: Iterator[pa.RecordBatch]) -> int:
-        """Publish what the server does not have yet; how many messages there were.
+        """Publish what the server does not have yet; returns how many input messages there were.
 
         Batches have the columns `row`, which never goes down, and `message`. An iterator that did not get all of them
         raises an exception: the last unit of work is undone then.

@@ -1,4 +1,4 @@
-"""What a message has beside its id and its body, from the values of a row."""
+"""The parts of a message other than its id and body, from the values of a row."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a user can say with `option(...)` when writing."""
+"""The options of `format("heliograph")` for writing."""
 
 import re
 from collections.abc import Mapping
@@ -44,7 +44,7 @@ class SinkOptions:
 
 
 def sink_options(given: Mapping[str, str], *, streaming: bool) -> SinkOptions:
-    """What the user wrote; a `Problem` for what is unknown or makes no sense."""
+    """Parse and check the user's options; `InvalidOption` for unknown or invalid ones."""
     options: dict[str, str] = {}
     for name, value in given.items():
         name = name.lower()

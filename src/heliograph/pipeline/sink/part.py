@@ -17,7 +17,7 @@ def queues_of(name: str) -> str:
 
 
 class Part(NamedTuple):
-    """What a task is to write: a partition of a batch of a query or of a job."""
+    """The part that a task writes: a partition of a batch of a query or of a job."""
 
     name: str
     batch: int
@@ -46,7 +46,7 @@ class Part(NamedTuple):
 
 
 def part_of_task() -> Part:
-    """That of the task in which this is called."""
+    """The part of the task that calls this."""
     task = TaskContext.get()
     query = task.getLocalProperty(QUERY) if task is not None else None
     batch = task.getLocalProperty(BATCH) if task is not None else None

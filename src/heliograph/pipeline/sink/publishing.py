@@ -12,7 +12,7 @@ from heliograph.pipeline.sink.part import Part
 from heliograph.pipeline.sink.units import Units
 
 _PIECE_ROWS, _PIECE_BYTES = 2_000, 4 << 20
-"""What is encoded at once: the server has the first piece while the next is made."""
+"""Rows and bytes that are encoded at once. Small pieces let the server work on one while the next is encoded."""
 
 
 class Publishing:
@@ -28,7 +28,7 @@ class Publishing:
         self._all_came = all_came
 
     def publish(self, batches: Iterable[pa.RecordBatch]) -> int:
-        """Publish all rows that the server does not have yet; how many rows there were."""
+        """Publish all rows that the server does not have yet; returns how many rows there were."""
         rows = 0
         try:
             for batch in batches:
@@ -45,7 +45,7 @@ class Publishing:
         return rows
 
     def _publish_batch(self, batch: pa.RecordBatch, row: int) -> None:
-        """Publish a batch whose first row has this number; rows that are there already are passed over."""
+        """Publish a batch whose first row has this number; skip rows that the server has already."""
         units = self._units
         units.begin()
         most = min(_PIECE_ROWS, max(1, _PIECE_BYTES * batch.num_rows // max(1, batch.nbytes)))

@@ -1,9 +1,9 @@
-"""Whether the rows of a task have all come.
+"""Whether a task got all of its rows.
 
-When something before the sink fails in a task, Spark closes its end of the socket to the sink's worker, and Arrow takes
-that for the end of the rows: the writer sees a part of them, and an orderly end. (Spark fails the task later, and
-repeats it.) What was published until then is counted, so it does no harm; but where rows come in another order when a
-task is repeated, as they may after a shuffle, a count says nothing. So a task that was cut short undoes its last unit.
+When a step before the sink fails, Spark closes its end of the socket to the sink's worker, and Arrow takes that for the
+end of the rows: the writer sees a part of them, and a normal end. (Spark fails the task later, and repeats it.) Rows
+published until then are counted, which is enough if the repeated task has the same order. After a shuffle it may not,
+and then a count means nothing. So a task that was cut short rolls back its last unit.
 """
 
 import os

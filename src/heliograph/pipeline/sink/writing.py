@@ -43,7 +43,7 @@ _WAITS_FOR_PARTITIONS = (
 
 @dataclass(frozen=True)
 class Published(WriterCommitMessage):
-    """What a task has done."""
+    """What a task has published, for `commit`."""
 
     rows: int
     queue: str = ""

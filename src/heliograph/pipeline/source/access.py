@@ -102,7 +102,7 @@ def make_stream(options: SourceOptions) -> None:
 
 
 def patiently(ask: Callable[[], _T]) -> _T:
-    """Ask a server that may be starting again just now; Unreachable if it stays away."""
+    """Ask a server that may just be restarting; Unreachable if it does not come back in time."""
     give_up = time.monotonic() + PATIENCE
     while True:
         try:
@@ -114,5 +114,5 @@ def patiently(ask: Callable[[], _T]) -> _T:
 
 
 def stayed_away(problem: ServerUnreachable) -> ServerUnreachable:
-    """What to say of a server that did not come back."""
+    """The text of the error for a server that did not come back."""
     return ServerUnreachable(f"{problem}; it was waited for, {PATIENCE:g} seconds")

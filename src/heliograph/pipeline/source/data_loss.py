@@ -1,4 +1,4 @@
-"""Messages that a query should read and that are not there any more."""
+"""Data loss: messages that a query should read and that are no longer there."""
 
 import logging
 
@@ -9,7 +9,7 @@ log = logging.getLogger(__name__)
 
 
 def gone(stream: str, partition: int, offset: int, earliest: int) -> DataLoss:
-    """Retention was quicker than the query."""
+    """The loss of messages that retention deleted before the query read them."""
     return DataLoss(
         f'stream "{stream}", partition {partition}: offsets {offset} to {earliest - 1} were deleted by retention '
         f"before they were read; the earliest one left is {earliest}. Set failOnDataLoss to false to go on there, "
@@ -18,7 +18,7 @@ def gone(stream: str, partition: int, offset: int, earliest: int) -> DataLoss:
 
 
 def ahead(stream: str, partition: int, offset: int, latest: int) -> DataLoss:
-    """The stream is shorter than it was: it is not the same one."""
+    """The stream is shorter than it was, so it is another one."""
     return DataLoss(
         f'stream "{stream}", partition {partition}: expected offset {offset}, where reading goes on, but the stream '
         f"ends at {latest}: the server's data was thrown away, or this is another server. Use a new "
@@ -27,7 +27,7 @@ def ahead(stream: str, partition: int, offset: int, latest: int) -> DataLoss:
 
 
 def replaced(stream: str) -> DataLoss:
-    """The stream has the name of the one that was read, and is another."""
+    """The stream was deleted and made again under the same name."""
     return DataLoss(
         f'stream "{stream}" is not the one that was read before: it was thrown away and made anew, or this is another '
         "server. Use a new checkpointLocation, or set failOnDataLoss to false to read it from its beginning"
@@ -35,7 +35,7 @@ def replaced(stream: str) -> DataLoss:
 
 
 def beginning_of(stream: str, extents: list[tuple[int, int]], *, fail: bool) -> Offsets:
-    """Where each partition begins of a stream that is not the one that was read before."""
+    """The first offsets of a stream that replaces the one that was read before; `DataLoss` if `fail`."""
     lost = replaced(stream)
     if fail:
         raise lost
@@ -44,7 +44,7 @@ def beginning_of(stream: str, extents: list[tuple[int, int]], *, fail: bool) -> 
 
 
 def readable_from(stream: str, start: Offsets, extents: list[tuple[int, int]], *, fail: bool) -> Offsets:
-    """Where each partition can be read from: `start`, or the earliest offset if that is not there and it may be lost.
+    """Where each partition can be read from: `start`, or the earliest offset if that is gone; `DataLoss` if `fail`.
 
     A partition that is not in `start` is new, and read from its beginning.
     """

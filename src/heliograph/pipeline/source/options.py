@@ -1,4 +1,4 @@
-"""What a user can say about a stream to read: the options of `format("heliograph")`."""
+"""The options of `format("heliograph")` for reading."""
 
 import os
 from collections.abc import Mapping
@@ -47,9 +47,9 @@ class SourceOptions:
 
 
 def source_options(options: Mapping[str, str], *, streaming: bool | None = None) -> SourceOptions:
-    """What these options say; a Problem for those that do not exist or do not fit.
+    """Parse and check options; a Problem for unknown or invalid ones.
 
-    `streaming` says what they are for; None if that is not known yet, and then it does not matter.
+    `streaming` says what the read is for; None if that is not known yet.
     """
     given = _named(options, streaming)
     if bool(given.get("stream")) == bool(given.get("topic")):
@@ -76,7 +76,7 @@ def source_options(options: Mapping[str, str], *, streaming: bool | None = None)
 
 
 def _named(options: Mapping[str, str], streaming: bool | None) -> dict[str, str]:
-    """The options under their proper names. Spark does not care about upper and lower case."""
+    """The options by their proper names: Spark ignores upper and lower case."""
     found: dict[str, str] = {}
     for key, value in options.items():
         name = _BY_LOWER.get(key.lower())

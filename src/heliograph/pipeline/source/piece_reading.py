@@ -1,4 +1,4 @@
-"""What a task does: read its pieces of partitions, from the log's blocks to Arrow, in one of Spark's workers."""
+"""Reading in a task: pieces of partitions, from the log's blocks to Arrow, in one of Spark's workers."""
 
 import time
 from collections.abc import Iterable, Iterator
@@ -23,9 +23,9 @@ _PAUSE = 0.25
 def read_pieces(
     options: SourceOptions, schema: pa.Schema, wanted: Wanted, pieces: Iterable[Piece], identity: str = ""
 ) -> Iterator[pa.RecordBatch]:
-    """All rows of these pieces, one after the other. A server that is away, now or later, is waited for.
+    """All rows of these pieces, in order. Waits for a server that is away, now or later.
 
-    `identity` is that of the stream that the pieces were cut from, if it is known. There are none of another one.
+    `identity` is that of the stream the pieces were cut from, if known; another stream of that name is not read.
     """
     room = BufferPool(ROOM_SIZE, lambda size: np.empty(size, np.uint8))
     with closing(patiently(lambda: open_for_task(options))) as reader:

@@ -72,7 +72,7 @@ def _finder(reader: StreamSource, word: str) -> Callable[[int], int]:
 
 
 def position_of(option: str, text: str) -> Position:
-    """What a user means by the value of an option."""
+    """Parse the value of an option."""
     text = text.strip()
     if text.lower() in _WORDS:
         return Position(option, word=text.lower())

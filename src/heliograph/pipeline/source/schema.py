@@ -76,5 +76,5 @@ def check_columns(wanted: StructType, there: Mapping[str, DataType]) -> None:
 
 
 def arrow_schema(schema: StructType) -> pa.Schema:
-    """The same as Spark wants it of its Python workers."""
+    """The schema as Arrow types, which Spark expects from its Python workers."""
     return to_arrow_schema(schema, timezone="UTC")

@@ -1,4 +1,4 @@
-"""The way to a broker: a socket, and being let in by the broker."""
+"""The connection to an MQTT broker: socket, CONNECT and subscriptions."""
 
 import select
 import socket
@@ -26,10 +26,10 @@ Answer = TypeVar("Answer", Connected, SubAck)
 
 
 class Broker:
-    """A connection to a broker that has let us in. Bytes of messages go to its inbox."""
+    """A connection that the broker has accepted. Received bytes go to its inbox."""
 
     def __init__(self, options: SpoolOptions, client_id: str, version: int, held: frozenset[int]) -> None:
-        """Connect; `held` are packet identifiers of QoS 2 from the time before. BrokerLost, or another Problem."""
+        """Connect; `held` are packet identifiers of QoS 2 of an earlier connection. BrokerLost, or another Problem."""
         self._options = options
         self._session = ClientSession(manual=True, received=held)
         self.inbox = Inbox(self._session)
@@ -56,7 +56,7 @@ class Broker:
         return self._wait_for(Connected).session_present
 
     def subscribe(self) -> None:
-        """Subscribe to what the options say."""
+        """Subscribe to the topic filters of the options."""
         options = self._options
         # What is retained comes with the first subscription only, not each time that we come back.
         wanted = Subscription(options.topic, options.qos, retain_as_published=True, retain_handling=1)
@@ -88,7 +88,7 @@ class Broker:
             raise self._lost(error) from None
 
     def receive(self, timeout: float) -> bool:
-        """Take what has come, or comes within `timeout` seconds; whether there was anything."""
+        """Take bytes that have arrived or arrive within `timeout` seconds; False if there were none."""
         if not self._can_be_read(timeout):
             return False
         try:
@@ -126,7 +126,7 @@ class Broker:
         return bool(select.select([self._socket], [], [], timeout)[0])
 
     def keep_alive(self, *, reading: bool) -> None:
-        """Say that we are here, when it is time; BrokerLost if the broker does not, while we are `reading`."""
+        """Send a ping when one is due; BrokerLost if the broker does not answer although we are `reading`."""
         events, _ = self._session.tick(time.monotonic(), reading=reading)
         for event in events:
             self._check(event)

@@ -83,7 +83,7 @@ class Rows:
 
 
 class Gathered(NamedTuple):
-    """What came since the last time."""
+    """Messages and identifiers since the last call of `take`."""
 
     rows: Rows
     answers: bytes
@@ -95,7 +95,7 @@ class Gathered(NamedTuple):
 
 
 class Inbox:
-    """Takes what a session brings, which acknowledges nothing by itself."""
+    """Collects messages of an MQTT session that does not acknowledge by itself."""
 
     def __init__(self, session: ClientSession) -> None:
         self._session = session
@@ -113,12 +113,12 @@ class Inbox:
 
     @property
     def answers_wait(self) -> bool:
-        """Whether the broker waits for an answer."""
+        """Whether received messages wait to be acknowledged."""
         return bool(self._arrivals)
 
     @property
     def has_gathered(self) -> bool:
-        """Whether anything is to be kept or to be answered."""
+        """Whether there are messages to store or packets to answer."""
         return bool(self._arrivals) or bool(len(self._rows))
 
     def take(self) -> Gathered:
@@ -132,7 +132,7 @@ class Inbox:
         return gathered
 
     def receive(self, data: bytes, now: float, time: int) -> None:
-        """Bytes have come, at a time in microseconds since 1970 (`now` is that of the session)."""
+        """Take received bytes; `now` is the session's clock, the other time is in microseconds since 1970."""
         for event in self._session.receive(data, now):
             if isinstance(event, Arrival):
                 if isinstance(event, Messages):

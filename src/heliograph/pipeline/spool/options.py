@@ -1,4 +1,4 @@
-"""What a user can say about a broker to read from: the options of `format("mqtt")`."""
+"""The options of `format("mqtt")`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -52,7 +52,7 @@ class SpoolOptions:
 
 
 def spool_options(options: Mapping[str, str]) -> SpoolOptions:
-    """What these options say; a `Problem` for those that do not exist, are missing, or do not fit."""
+    """Parse and check options; a `Problem` for unknown, missing or invalid ones."""
     given: dict[str, str] = {}
     for name, value in options.items():
         if name.lower() not in _NAMES:

@@ -120,12 +120,12 @@ class SpoolReader(DataSourceStreamReader):
             yield from pa.Table.from_batches(waiting).combine_chunks().to_batches()
 
     def commit(self, end: dict[str, int]) -> None:
-        """Spark has done with segments before this one."""
+        """Delete segments before this one: Spark has committed them."""
         if self._receiver is not None:
             self._receiver.spool.delete_before(end["segment"])
 
     def stop(self) -> None:
-        """The query is over."""
+        """Stop receiving and release the spool."""
         if self._receiver is not None:
             self._receiver.stop()
             self._receiver = None

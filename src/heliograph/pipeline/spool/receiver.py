@@ -46,7 +46,7 @@ class Receiver:
         self._thread.start()
 
     def check(self) -> None:
-        """Raise what makes it impossible to go on."""
+        """Raise the error that ended receiving, if there was one."""
         if self._problem is not None:
             raise self._problem
 
@@ -139,13 +139,13 @@ def _open_spool(directory: Path) -> Spool:
 
 
 def client_id_of(directory: Path) -> str:
-    """The name by which a broker knows a spool."""
+    """The client id that a spool uses at its broker."""
     known: dict[str, str] = json.loads((directory / _IDENTITY).read_text())
     return known["client_id"]
 
 
 class _Identity:
-    """Who a spool is to its broker. That must never change: the broker keeps messages for it."""
+    """The client id of a spool. It must never change, because the broker keeps messages for it."""
 
     def __init__(self, directory: Path, options: SpoolOptions) -> None:
         self._file = directory / _IDENTITY
@@ -171,7 +171,7 @@ class _Identity:
 
     @property
     def subscribed(self) -> bool:
-        """Whether the broker knows what we want, as long as it keeps our session."""
+        """Whether the subscriptions were made; they last as long as the broker keeps the session."""
         return bool(self._known["subscribed"])
 
     def note_subscribed(self) -> None:

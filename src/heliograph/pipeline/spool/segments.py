@@ -23,7 +23,7 @@ _FIRST, _ROWS, _HELD = b"first", b"rows", b"held"
 
 
 class Facts(NamedTuple):
-    """What a segment says beside its messages."""
+    """The metadata of a segment."""
 
     first: int
     """How many messages came before it."""
@@ -32,17 +32,17 @@ class Facts(NamedTuple):
 
 
 def segment_file(directory: Path, number: int) -> Path:
-    """Where a segment is."""
+    """The path of a segment."""
     return directory / f"{number:012}{_SUFFIX}"
 
 
 def segment_numbers(directory: Path) -> list[int]:
-    """The segments that are there, in order."""
+    """The numbers of existing segments, in order."""
     return sorted(int(path.stem) for path in directory.glob(f"*{_SUFFIX}"))
 
 
 def read_segment(directory: Path, number: int) -> tuple[Facts, pa.RecordBatch]:
-    """A segment; its messages stay in the file until somebody looks at them."""
+    """Map a segment into memory; its messages are read from the file on access."""
     path = segment_file(directory, number)
     try:
         reader = pa.ipc.open_file(pa.memory_map(str(path)))
@@ -100,7 +100,7 @@ class Spool:
 
     @property
     def size(self) -> int:
-        """Bytes of all segments that somebody still needs."""
+        """Bytes of all segments that are still needed."""
         with self._guard:
             return sum(size for number, size in self._sizes.items() if number >= self._needed)
 
@@ -133,7 +133,7 @@ class Spool:
             self.end = number + 1
 
     def delete_before(self, number: int) -> None:
-        """Nobody needs segments with lower numbers any more; they are deleted, but for the newest."""
+        """Delete segments with lower numbers, except the newest segment, which has the counts for the next one."""
         with self._guard:
             self._needed = max(self._needed, number)
             gone = [each for each in self._sizes if each < min(number, self._next - 1)]
@@ -143,7 +143,7 @@ class Spool:
         self.roomier.set()
 
     def close(self) -> None:
-        """Let others have the directory."""
+        """Release the directory."""
         self._lock.release()
 
 

@@ -1,4 +1,4 @@
-"""AggregateControl, AggregateRequest and AggregateReply: ask several, and send one message with all their replies.
+"""AggregateControl, AggregateRequest and AggregateReply: fan out requests, and send one message with all their replies.
 
 AggregateControl begins an aggregation; behind its `out`, every output is followed by an AggregateRequest that records
 what was sent, under the name of a folder. AggregateReply, often in another flow, gets the replies. If the `control`
@@ -55,7 +55,7 @@ class AggregateControl(Node):
         self._control = terminals.get("control")
 
     def accept(self, assembly: Assembly, run: Run) -> None:
-        """First the whole fan-out, then control."""
+        """Run the whole fan-out, then the path behind `control`."""
         try:
             identifier, begun = self._begin(assembly, run)
         except Exception as error:
@@ -107,7 +107,7 @@ class AggregateRequest(Node):
         self._out = terminals.get("out")
 
     def accept(self, assembly: Assembly, run: Run) -> None:
-        """The request is what LocalEnvironment.WrittenDestination has last."""
+        """Record the request: it is the last entry of LocalEnvironment.WrittenDestination."""
         try:
             environment = assembly.local_environment
             aggregate = _bytes_at(environment, (CONTROL_FOLDER, "AggregateId"))
@@ -147,7 +147,7 @@ class AggregateReply(TimerNode):
         self._reading = compilation.reading_before(definition)
 
     def link(self, terminals: Mapping[str, Target]) -> None:
-        """Its four ways out, and catch."""
+        """Link the four output terminals, and `catch`."""
         super().link(terminals)
         self._out = terminals.get("out")
         self._late = terminals.get("timeout")
@@ -184,7 +184,7 @@ class AggregateReply(TimerNode):
         return self._unknown, assembly
 
     def _take_control(self, assembly: Assembly, run: Run) -> None:
-        """The message of AggregateControl, perhaps behind all replies."""
+        """Handle the message of AggregateControl, which may arrive after all replies."""
         try:
             envelope = assembly.message.envelope
             if not envelope.body.startswith(_CONTROL_MESSAGE):
@@ -199,7 +199,7 @@ class AggregateReply(TimerNode):
             self._send(self._out, following, run)
 
     def _whole(self, aggregate: Aggregate) -> Assembly:
-        """One message with a folder for each request; a request without a reply has none."""
+        """Build one message with a folder for each request that has a reply."""
         root = Element("Root")
         first = next((collected.reply for collected in aggregate.replies if collected.reply is not None), None)
         head = self._reading.parse(Envelope(b"", persistent=first is not None and first.persistent))
@@ -227,7 +227,7 @@ class AggregateReply(TimerNode):
     # Time
 
     def due(self, now: datetime, resources: Resources) -> Sequence[Timer]:
-        """Aggregations and unknown replies whose time is over."""
+        """Return the aggregations and unknown replies that have timed out."""
         return [
             Timer(self.name, "aggregate" if expired.is_aggregate else "unknown", expired.key)
             for expired in _store(resources).due(self._aggregate, now.timestamp())
@@ -236,7 +236,8 @@ class AggregateReply(TimerNode):
     def expire(
         self, timer: Timer, now: datetime, resources: Resources, refusals: Mapping[tuple[str, str], str] | None
     ) -> Outcome:
-        """A partial aggregate goes to `timeout`; an unknown reply is tried again, then goes to `unknown`."""
+        """Send a partial aggregate to `timeout`. Try an unknown reply once more as a reply, then send it to
+        `unknown`."""
         run = Run(self.flow, Envelope(b"", message_id=timer.key), resources, now, True, refusals)
         try:
             target, assembly = self._expired(timer, run)

@@ -39,7 +39,8 @@ COMPUTE_MODES: Mapping[str, tuple[bool, bool, bool]] = {
 class NodeEvaluation(Evaluation):
     """One run of the module of a node.
 
-    Every message has one at every node, so it knows where everything is, and looks only for what the module asks for.
+    One is created for each message at each node, so its constructor does little: trees and services are looked up when
+    the module uses them.
     """
 
     input_local_environment = late(lambda self: self.received.local_environment)
@@ -61,7 +62,7 @@ class NodeEvaluation(Evaluation):
         self.input_root = received.message.root
 
     def propagate(self, propagation: Propagation) -> None:
-        """Send on what the module has made."""
+        """Send the trees that the module has built."""
         self.node.propagate(propagation, self)
 
     def log(self, entry: LogEntry) -> None:
@@ -70,7 +71,7 @@ class NodeEvaluation(Evaluation):
 
 
 class EsqlNode(Node):
-    """What nodes with a module have in common."""
+    """Base of nodes that run an ESQL module."""
 
     module_kind = ""
 
@@ -97,7 +98,7 @@ class EsqlNode(Node):
         return compilation.module(definition, self.module_kind)
 
     def received(self, assembly: Assembly) -> Assembly:
-        """What the module may work on: copies of the trees that it may change."""
+        """Return the input for the module, with copies of the trees that it may change."""
         changes = self._changes
         if changes.any:
             return Assembly(
@@ -112,7 +113,7 @@ class EsqlNode(Node):
         return NodeEvaluation(self, received, run)
 
     def properties(self, resources: Resources) -> Mapping[str, Any]:
-        """What the module can ask about where it runs."""
+        """Return the properties of the broker, flow and node that the module can read."""
         return {**resources.properties, **self._properties} if resources.properties else self._properties
 
     def database(self, resources: Resources) -> DatabaseAccess | None:
@@ -139,7 +140,7 @@ class EsqlNode(Node):
 
 
 class SendingNode(EsqlNode):
-    """What Compute and Database have in common: `RETURN TRUE` sends to `out`, PROPAGATE anywhere and any tree."""
+    """Base of Compute and Database: `RETURN TRUE` sends to `out`, PROPAGATE sends any tree to any terminal."""
 
     def __init__(self, definition: NodeDefinition, compilation: Compilation) -> None:
         super().__init__(definition, compilation)
@@ -152,7 +153,7 @@ class SendingNode(EsqlNode):
         self._out = self._outputs["out"]
 
     def accept(self, assembly: Assembly, run: Run) -> None:
-        """`RETURN TRUE` sends what the node sends to `out`; PROPAGATE does so before, as often as it likes."""
+        """Run the module. `RETURN TRUE` sends the node's trees to `out`; PROPAGATE may have sent others before."""
         try:
             received = self.received(assembly)
             evaluation = self.evaluation(received, run)
@@ -164,7 +165,7 @@ class SendingNode(EsqlNode):
             self._out(self.sent(evaluation, received), run)
 
     def sent(self, evaluation: Evaluation, received: Assembly) -> Assembly:
-        """The trees that go on unless PROPAGATE names others: those that came."""
+        """Return the trees to send unless PROPAGATE names others: the input trees."""
         return Assembly(received.message, received.local_environment, received.exception_list)
 
     def propagate(self, propagation: Propagation, evaluation: NodeEvaluation) -> None:
@@ -193,7 +194,7 @@ class SendingNode(EsqlNode):
 
 
 class Compute(SendingNode):
-    """Builds a new message, or several."""
+    """Compute: builds one new message or several."""
 
     module_kind = "COMPUTE"
 
@@ -203,14 +204,15 @@ class Compute(SendingNode):
         self._moves_message = self.type == "Compute" and is_message_moved(definition, compilation)
 
     def evaluation(self, received: Assembly, run: Run) -> NodeEvaluation:
-        """One run of the module. A message that no other node needs is not copied: its tree becomes the output."""
+        """Return one run of the module. If no other node needs the input message, its tree becomes the output without a
+        copy."""
         evaluation = NodeEvaluation(self, received, run)
         moved = self._moves_message
         evaluation.output_root = evaluation.input_root if moved else MessageRoot(self.catalogue)
         return evaluation
 
     def sent(self, evaluation: Evaluation, received: Assembly) -> Assembly:
-        """The output trees of its mode, and the input's others."""
+        """Return the output trees that the compute mode names, and the input trees for the rest."""
         has_message, has_environment, has_exceptions = self._mode
         return Assembly(
             Message(received.message.reading, None, evaluation.output_root) if has_message else received.message,
@@ -220,17 +222,17 @@ class Compute(SendingNode):
 
 
 class Filter(EsqlNode):
-    """Sends the message one of three ways."""
+    """Filter: sends the message to `true`, `false` or `unknown`."""
 
     module_kind = "FILTER"
 
     def link(self, terminals: Mapping[str, Target]) -> None:
-        """One for each value of a condition."""
+        """Link one terminal for each value of the condition."""
         super().link(terminals)
         self._ways = {True: terminals.get("true"), False: terminals.get("false"), None: terminals.get("unknown")}
 
     def accept(self, assembly: Assembly, run: Run) -> None:
-        """A way that is not connected is the end of the path."""
+        """Evaluate the condition. A terminal that is not connected ends the path."""
         try:
             received = self.received(assembly)
             decision = self._module.run(self.evaluation(received, run))
@@ -243,7 +245,7 @@ class Filter(EsqlNode):
 
 
 class Database(SendingNode):
-    """Works on databases; the message goes on as it came."""
+    """Database: runs statements on databases; the message goes on unchanged."""
 
     module_kind = "DATABASE"
 

@@ -1,7 +1,7 @@
-"""QueueInput, TopicInput, FileInput and HttpInput: where messages come into a flow.
+"""QueueInput, TopicInput, FileInput and HttpInput: the entry points of a flow.
 
-The runner takes the messages; what it says of them beside the message itself is in `Envelope.properties` (for files and
-requests) and goes into the local environment.
+The host receives the messages. For files and requests it puts facts about the transport (file name, URL, headers) into
+`Envelope.properties`; the node moves them into the local environment.
 """
 
 from collections.abc import Callable, Mapping
@@ -38,16 +38,16 @@ _BACKOUT: Mapping[str, Property] = {
 
 
 class TransportInput(InputNode):
-    """An input whose messages bring facts for a folder of the local environment."""
+    """An input that moves facts about the transport into a folder of the local environment."""
 
     folder: tuple[str, ...] = ()
 
     def message(self, envelope: Envelope, transactional: bool) -> Message:
-        """Facts of the transport are no properties of the message."""
+        """Return the message without the facts about the transport, which are no properties of the message."""
         return super().message(replace(envelope, properties={}), transactional)
 
     def local_environment(self) -> Element:
-        """One for each message: facts are put into it."""
+        """Return a new local environment for each message, because facts are put into it."""
         return Element("LocalEnvironment")
 
     def prepare(self, assembly: Assembly, run: Run) -> None:
@@ -68,18 +68,19 @@ def _fill(folder: Element, facts: Mapping[str, Any]) -> None:
 
 
 class FileInput(TransportInput):
-    """Facts of the file are in LocalEnvironment.File."""
+    """FileInput: puts facts about the file into LocalEnvironment.File."""
 
     folder = ("File",)
 
 
 class HttpInput(TransportInput):
-    """Facts of the request are in LocalEnvironment.HTTP.Input; Destination.HTTP says what is answered."""
+    """HttpInput: puts the request into LocalEnvironment.HTTP.Input; Destination.HTTP identifies the request to
+    answer."""
 
     folder = ("HTTP", "Input")
 
     def prepare(self, assembly: Assembly, run: Run) -> None:
-        """Remember the request that waits for an answer."""
+        """Store the identifier of the request that waits for an answer."""
         destination = assembly.local_environment.ensure("Destination").ensure("HTTP")
         destination.append(Element("RequestIdentifier", run.origin.message_id, NAME_VALUE))
         super().prepare(assembly, run)
@@ -100,7 +101,7 @@ def _input_kind(
     own: Mapping[str, Property],
     further: Mapping[str, Property] | None = None,
 ) -> NodeKind:
-    """A kind of input nodes: all say how bodies are read, and have the same terminals."""
+    """Declare a kind of input node: all have properties for parsing bodies, and the same terminals."""
     properties = {**own, "parse": _PARSE, **(further or {}), **READING}
     return NodeKind(name, purpose, build, properties=properties, inputs=(), outputs=OUTPUTS)
 

@@ -1,6 +1,6 @@
-"""QueueOutput, QueueReply, FileOutput and HttpReply: they say what shall be sent; the runner sends it.
+"""QueueOutput, QueueReply, FileOutput and HttpReply: they add effects to the run; the host carries them out.
 
-Each notes in LocalEnvironment.WrittenDestination what it wrote, for nodes behind its `out` terminal.
+Each records in LocalEnvironment.WrittenDestination what it wrote, for nodes behind its `out` terminal.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ REPLY = 2
 
 
 class PutOptions:
-    """What nodes that put messages have in common: how the envelope differs from the message's."""
+    """Options of nodes that put messages: how the envelope differs from that of the message."""
 
     def __init__(self, definition: NodeDefinition) -> None:
         properties = definition.properties
@@ -35,11 +35,11 @@ class PutOptions:
         self._reply_to: str = properties.get("reply_to", "")
 
     def transactional(self, run: Run) -> bool:
-        """Whether puts belong to the unit of work."""
+        """Whether puts are part of the unit of work."""
         return run.transactional if self._transaction == "automatic" else self._transaction == "yes"
 
     def envelope(self, sent: Message, run: Run) -> Envelope:
-        """The envelope to put; the message's own, if nothing is to be changed in it."""
+        """Return the envelope to put: the message's own if nothing in it changes."""
         changes: dict[str, Any] = {}
         message = sent.envelope
         if self._persistence != "automatic":
@@ -64,7 +64,7 @@ class PutOptions:
 
 
 class Output(Node):
-    """An output node: the effects of a message, then the message goes on with a note of them."""
+    """An output node: adds effects, records them in the local environment, and sends the message on."""
 
     transport = ""
 
@@ -74,7 +74,7 @@ class Output(Node):
         self._out = terminals.get("out")
 
     def accept(self, assembly: Assembly, run: Run) -> None:
-        """All effects, or none if the node fails."""
+        """Add all effects, or none if the node fails."""
         try:
             effects = self.effects(assembly, run)
         except Exception as error:
@@ -85,11 +85,11 @@ class Output(Node):
             self._out(assembly.with_local_environment(self._noted(assembly.local_environment, effects)), run)
 
     def effects(self, assembly: Assembly, run: Run) -> Sequence[Effect]:
-        """What shall be done for this message."""
+        """Return the effects of this message."""
         raise AssertionError
 
     def note(self, effect: Any) -> Mapping[str, Any]:
-        """What WrittenDestination says of an effect."""
+        """Record an effect in WrittenDestination."""
         raise AssertionError
 
     def _noted(self, local_environment: Element, effects: Sequence[Effect]) -> Element:
@@ -103,7 +103,7 @@ class Output(Node):
 
 
 class QueueOutput(Output):
-    """Puts the message on a queue, on the queue for replies, or on all queues of the destination list."""
+    """QueueOutput: puts the message on a queue, on the reply queue, or on all queues of the destination list."""
 
     transport = "MQ"
 
@@ -136,7 +136,7 @@ class QueueOutput(Output):
         return queues
 
     def note(self, effect: Put) -> Mapping[str, Any]:
-        """The queue, and by what replies will find it."""
+        """Record the queue, and the identifier that replies will refer to."""
         return _put_note(effect)
 
 
@@ -146,7 +146,7 @@ def _put_note(put: Put) -> Mapping[str, Any]:
 
 
 class QueueReply(Output):
-    """Puts the message on the queue for replies, as the reply to the message that it was made from."""
+    """QueueReply: puts the message on the reply queue, as the reply to the message that it was built from."""
 
     transport = "MQ"
 
@@ -169,12 +169,12 @@ class QueueReply(Output):
         return (Put(queue, reply, self._put_options.transactional(run), self.name),)
 
     def note(self, effect: Put) -> Mapping[str, Any]:
-        """The queue, and by what the reply will be known."""
+        """Record the queue and the identifiers of the reply."""
         return _put_note(effect)
 
 
 def reply_queue(message: Envelope) -> str:
-    """Where the sender of the message wants replies."""
+    """Return the reply queue that the message names."""
     if not message.reply_to:
         raise NodeError("The message names no queue for replies (MQMD.ReplyToQ is empty).")
     return message.reply_to
@@ -229,7 +229,7 @@ class FileOutput(Output):
 
 
 class HttpReply(Output):
-    """Answers the request that waits."""
+    """HttpReply: answers the request that waits."""
 
     transport = "HTTP"
 

@@ -1,4 +1,4 @@
-"""Nodes that choose paths: labels, FlowOrder, TryCatch and Throw."""
+"""Nodes that route messages: RouteToLabel, Label, FlowOrder, TryCatch, Throw; and ResetContentDescriptor."""
 
 from collections.abc import Mapping
 
@@ -13,7 +13,7 @@ from heliograph.flow.engine.run import Assembly, Run, Target
 from heliograph.flow.errors import NodeError, UserError
 from heliograph.flow.tree import Element
 
-# RouteToLabel and Label: paths that are chosen by name, from a list in the local environment.
+# RouteToLabel and Label: paths chosen by name, from a list in the local environment.
 
 ROUTER_LIST = ("Destination", "RouterList")
 ENTRY = "DestinationData"
@@ -21,7 +21,7 @@ LABEL_NAME = "labelName"
 
 
 class RouteToLabel(Node):
-    """Takes the last (or first) entry off the list and sends the message to the label that it names."""
+    """Removes the last (or first) entry of the list and sends the message to the label that it names."""
 
     def __init__(self, definition: NodeDefinition, compilation: Compilation) -> None:
         super().__init__(definition, compilation)
@@ -30,7 +30,8 @@ class RouteToLabel(Node):
         self._owns_list = _owns_list(definition, compilation)
 
     def accept(self, assembly: Assembly, run: Run) -> None:
-        """To one label only; the entry is gone behind it, so that a next RouteToLabel takes the next."""
+        """Send to one label; its entry is removed for the nodes behind, so that another RouteToLabel takes the next
+        one."""
         try:
             rest = assembly.local_environment if self._owns_list else assembly.local_environment.copy()
             entry, target = self._find(rest)
@@ -66,7 +67,7 @@ def _owns_list(definition: NodeDefinition, compilation: Compilation) -> bool:
     source = maker_of_trees(definition, compilation)
     if source is None or not COMPUTE_MODES[source.properties["mode"]][1]:
         return False
-    # After PROPAGATE ... DELETE NONE the module goes on with the same tree.
+    # After PROPAGATE ... DELETE NONE the module goes on with the same tree, so it is not ours.
     return all(statement.delete for statement in propagates(source, compilation))
 
 
@@ -79,7 +80,7 @@ def router_entries(local_environment: Element) -> list[Element]:
 
 
 class Label(Node):
-    """Where a path begins that RouteToLabel or PROPAGATE TO LABEL chooses."""
+    """Label: the beginning of a path that RouteToLabel or PROPAGATE TO LABEL chooses."""
 
     def link(self, terminals: Mapping[str, Target]) -> None:
         """The path."""
@@ -113,7 +114,7 @@ LABEL = NodeKind(
 
 
 class TryCatch(Node):
-    """Sends the message to `try`; if an exception comes back, to `catch`, as it was when it came."""
+    """TryCatch: sends the message to `try`; after an exception, sends the message that it received to `catch`."""
 
     def link(self, terminals: Mapping[str, Target]) -> None:
         """Its two paths."""
@@ -195,11 +196,11 @@ FLOW_ORDER = NodeKind(
     outputs=("first", "second", "failure"),
 )
 
-# ResetContentDescriptor: from here on the body is read in another way; its bytes stay.
+# ResetContentDescriptor: parse the body by another format from here on; its bytes stay the same.
 
 
 class ResetContentDescriptor(Node):
-    """Reads bodies anew."""
+    """ResetContentDescriptor: the body of the message it sends is parsed by another format."""
 
     def __init__(self, definition: NodeDefinition, compilation: Compilation) -> None:
         super().__init__(definition, compilation)

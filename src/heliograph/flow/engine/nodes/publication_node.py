@@ -27,7 +27,7 @@ _HEADER = "MQHRF2"
 
 
 class Publication(Node):
-    """Publishes, or carries out the command of a subscriber."""
+    """Publishes the message, or executes the subscriber's command in it."""
 
     def __init__(self, definition: NodeDefinition, compilation: Compilation) -> None:
         super().__init__(definition, compilation)

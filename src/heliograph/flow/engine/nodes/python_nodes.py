@@ -74,7 +74,7 @@ class PythonNode(Node):
         self._outputs = {name: terminals.get(name) for name in OUTPUTS}
 
     def accept(self, assembly: Assembly, run: Run) -> None:
-        """Everything that `process` returns is there before the first of it goes on."""
+        """Call `process`, and collect all that it returns (or yields) before the first message is sent on."""
         try:
             results = self._call(assembly, run)
         except Exception as error:
@@ -144,7 +144,7 @@ def load_function(text: str, file: str, name: str) -> Callable[..., Any]:
 
 
 def wanted(function: Callable[..., Any]) -> tuple[str, ...]:
-    """Which of the things that are offered the function takes."""
+    """Return the names among those offered that the function has as parameters."""
     _, *others = inspect.signature(function).parameters
     for name in others:
         if name not in OFFERED:

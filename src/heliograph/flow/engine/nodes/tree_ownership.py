@@ -1,4 +1,10 @@
-"""Trees that a Compute node made for one other node alone: that one may go on with them instead of copying them."""
+"""Finds out, at compile time, where a node may change its input tree in place instead of copying it.
+
+The rule of the engine is: a node never changes a tree that it received, because branches of the flow share it. A copy
+for each Compute node costs much for large messages. It can be left out if the tree came from a Compute node over the
+only connection of its terminal, to a node without any other input: then nobody else refers to the tree. Two more cases
+keep the copy: a PROPAGATE in the maker, which may go on with its output trees afterwards, and a connected `failure`
+terminal, which must get the message as it was."""
 
 from collections.abc import Sequence
 
@@ -12,7 +18,7 @@ COMPUTE = "COMPUTE"
 
 
 def maker_of_trees(definition: NodeDefinition, compilation: Compilation) -> NodeDefinition | None:
-    """The Compute node whose output trees come to this node and to no other, if that is all that comes to it."""
+    """Return the Compute node whose output trees reach this node only, if this node has no other input."""
     if compilation.observed:
         return None
     connections = compilation.definition.connections
@@ -25,7 +31,7 @@ def maker_of_trees(definition: NodeDefinition, compilation: Compilation) -> Node
 
 
 def propagates(definition: NodeDefinition, compilation: Compilation) -> Sequence[syntax.Propagate]:
-    """The PROPAGATE statements of a Compute node: behind one, its program may go on with its output trees."""
+    """Return the PROPAGATE statements of a Compute node: its program may go on with its output trees behind one."""
     file, text = compilation.source(definition, "esql")
     program = parse_program(text, file, COMPUTE)
     programs = [program, *parse_others(compilation.definition.sources, file)]
@@ -33,10 +39,10 @@ def propagates(definition: NodeDefinition, compilation: Compilation) -> Sequence
 
 
 def is_message_moved(definition: NodeDefinition, compilation: Compilation) -> bool:
-    """Whether a Compute node may make its output message of the very tree of its input message.
+    """Whether a Compute node may use the tree of its input message as its output message, without a copy.
 
-    Its program begins with SET OutputRoot = InputRoot and never looks at its input again, and neither does anybody
-    else, not even if it fails.
+    That is so if its program begins with SET OutputRoot = InputRoot and never reads its input again, and no other node
+    reads it, even if this node fails.
     """
     maker = maker_of_trees(definition, compilation)
     if maker is None or not _has_message(maker) or not _has_message(definition) or propagates(maker, compilation):
@@ -76,11 +82,12 @@ def _is_copy(statement: syntax.Node) -> bool:
 
 
 def _copies_once(code: object) -> bool:
-    """Whether this names the input message once, and does that once."""
+    """Whether this code refers to the input message exactly once, and runs exactly once."""
     named = 0
     for node in syntax_nodes(code):
         if isinstance(node, syntax.FieldReference):
             named += node.correlation.lower() in MESSAGE
+        # The text of an EVAL is not known here, and a call of Main would run the copy twice.
         elif isinstance(node, syntax.Eval) or (
             isinstance(node, syntax.Call) and node.name.upper().endswith(("EVAL", "MAIN"))
         ):

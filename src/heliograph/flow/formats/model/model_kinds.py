@@ -70,7 +70,7 @@ class Property:
         if self.implicit and value == "implicit":
             return value
         if self.type is str and type(value) in (int, float):
-            value = str(value)  # YAML reads digits as a number
+            value = str(value)  # YAML parses a text of digits as a number
         if type(value) is not self.type:
             raise ModelProblem(place, f"{name}: expected {self._expected()}, found {value!r}")
         outside = isinstance(value, int) and self.limits is not None and not self.limits[0] <= value <= self.limits[1]

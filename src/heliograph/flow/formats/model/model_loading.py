@@ -227,7 +227,7 @@ class _ModelFile:
 
 def _shipped(file: str) -> str | None:
     """The text of a model that comes with this package, such as MT543.mt."""
-    # By its name among those that are there: what somebody has written into a model must not become a path.
+    # Looked up among the names of existing files: text from a model must never be used as a path.
     shipped = {one.name: one for one in resources.files("heliograph.flow.formats.swift").iterdir()}
     return shipped[file].read_text("utf-8") if file.endswith(SHIPPED_SUFFIX) and file in shipped else None
 

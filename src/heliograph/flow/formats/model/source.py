@@ -1,4 +1,4 @@
-"""Python source of a reader and a writer, as it is generated: lines, and the objects that they use by name."""
+"""Python source under construction: the lines of a reader and a writer, and the objects that they use by name."""
 
 import linecache
 import re
@@ -24,7 +24,7 @@ class Site(NamedTuple):
 
 
 class Source:
-    """Lines at an indentation; constants get names; lines can say which field they work on."""
+    """Collects indented lines; gives names to constants; records which field a line works on."""
 
     def __init__(self, title: str) -> None:
         self.title = title
@@ -43,19 +43,19 @@ class Source:
 
     @contextmanager
     def block(self, line: str) -> Iterator[None]:
-        """Add a line that opens a block, and indent what is added inside."""
+        """Add a line that opens a block, and indent the lines added inside."""
         self.add(line)
         self._depth += 1
         yield
         self._depth -= 1
 
     def new_name(self, stem: str) -> str:
-        """A name that no other line uses."""
+        """Return a name that is not used yet."""
         number = self._numbers[stem] = self._numbers.get(stem, -1) + 1
         return f"{stem}{number}"
 
     def constant(self, stem: str, value: Any) -> str:
-        """A name for this object in the generated code; equal hashable objects share one."""
+        """Return a name for this object in the generated code; equal hashable objects share one."""
         try:
             key = (type(value), value)
             known = self._constants.get(key)
@@ -89,7 +89,7 @@ class Codec(NamedTuple):
 
 def compiled(source: Source) -> Codec:
     """The functions that the source defines."""
-    file = f"<{source.title}>".replace("\0", "?")  # which Python has in no name of a file
+    file = f"<{source.title}>".replace("\0", "?")  # Python does not allow NUL in file names
     text = source.text
     names = dict(source.names)
     exec(compile(text, file, "exec"), names)  # noqa: S102 - we generated it
@@ -99,8 +99,8 @@ def compiled(source: Source) -> Codec:
 
 # From an error inside generated code to a problem that names the field.
 #
-# Generated code has one `try` around all of it, and a table of what each line works on. So the way without errors costs
-# nothing, and an error can still say where it happened.
+# Generated code has one `try` around all of it, and a table of what each line works on (`Source.sites`). So the normal
+# case costs nothing, and an error can still name its field: the line number of the traceback is the key of the table.
 
 ERRORS = (ValueError, struct.error, ArithmeticError, LookupError)
 """What generated code may run into, UnicodeError among them."""
@@ -116,7 +116,7 @@ def read_problem(error: Exception, sites: Mapping[int, Site], form: str, data: b
         left = max(len(data) - offset, 0)
         found = f"{left} bytes"
         start = 0
-        for end, part_path in site.parts:  # several fields are read at once: this is the first that is not all there
+        for end, part_path in site.parts:  # a run reads several fields at once: find the first one that is cut off
             if end > left:
                 path, offset = part_path, offset + start
                 expected, found = f"{end - start} bytes", f"{max(left - start, 0)} bytes"

@@ -1,4 +1,4 @@
-"""The builder: makes elements of what a reader meets, in the types of a dialect. Both readers use it."""
+"""The builder: makes the elements of a dialect from the events of a reader. Both readers use it."""
 
 from heliograph.flow.formats.xml.dialect import NO_PREFIXES, XML_NAMESPACE, XMLNS_NAMESPACE, Dialect
 from heliograph.flow.tree import Element, Part, building
@@ -21,7 +21,8 @@ class MalformedDocument(Exception):
 class Builder:
     """Knows where in the tree the reader is.
 
-    It does not ask elements for this, as the flow may change those that are there while the rest is still unread.
+    It keeps its own state and does not ask the elements, because the flow may change elements that exist while the rest
+    of the document is not parsed yet.
     """
 
     __slots__ = ("_outer", "dialect", "leaf", "part", "prefixes", "rooted", "stack", "text_at")

@@ -1,6 +1,6 @@
-"""The reader for every document: expat finds the pieces and says what is wrong, the builder makes the elements.
+"""The general reader: expat parses the document and reports errors, the builder makes the elements.
 
-It can begin behind what another reader has built already: events from before that place are passed over.
+It can continue behind elements that another reader has built already: events before that position are ignored.
 """
 
 import codecs
@@ -151,7 +151,7 @@ def _end_tags(data: bytes, at: int) -> tuple[str, str]:
 
 
 class _Events:
-    """What expat tells, for a builder."""
+    """Passes the events of expat to a builder."""
 
     def __init__(self, builder: Builder, begin: int) -> None:
         self.builder = builder
@@ -161,7 +161,7 @@ class _Events:
         self._depth = 1
         """How deep the passed over events have come, as `_built` counts."""
         self._text: list[str] = []
-        # The text was decoded already, whatever its declaration says.
+        # The text is decoded already, so the encoding in its declaration must not count.
         self.parser = parser = expat.ParserCreate("utf-8")
         parser.ordered_attributes = True
         parser.StartElementHandler = self._start
@@ -175,7 +175,7 @@ class _Events:
         parser.StartDoctypeDeclHandler = self._refuse
 
     def fail(self, expected: str, found: str, line: int, column: int) -> NoReturn:
-        """Say what is wrong, and where."""
+        """Raise the error with its position."""
         builder = self.builder
         raise FormatProblem(
             builder.dialect.domain, expected, found, path=builder.path(), line=line, column=column + 1
@@ -202,7 +202,7 @@ class _Events:
             raise
 
     def _end(self, name: str) -> None:
-        # The end of `<a/>` is told at the place behind it.
+        # Expat reports the end of `<a/>` at the position behind it.
         if self.parser.CurrentByteIndex == self.begin and self._depth > self._built:
             self._depth -= 1
         elif self._is_new():

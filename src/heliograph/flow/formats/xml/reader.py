@@ -1,8 +1,8 @@
-"""The reader for usual documents: splits the text at `<` and looks at one tag with the text behind it at a time.
+"""The fast reader for usual documents: splits the text at `<` and handles one tag with the text behind it at a time.
 
-It takes only what it is sure of. At the first thing that it is not sure of (a comment, a CDATA section, a name that is
-not ASCII, anything wrong) it hands over to `expat_reader`, which goes on in the same tree from that place. Documents
-whose tags have come before are not even looked at piece by piece (`shapes`).
+It handles only constructs that it can parse without doubt. At anything else (a comment, a CDATA section, a name that is
+not ASCII, an error) it hands over to `expat_reader`, which goes on in the same tree from that position. Documents with
+the same tags as an earlier one are not parsed piece by piece at all (`xml_shapes`).
 """
 
 import re
@@ -34,7 +34,7 @@ _NUMBER = re.compile(r"#(?:x([0-9a-fA-F]{1,6})|([0-9]{1,7}))").fullmatch
 
 
 class _Unsure(Exception):
-    """Expat is to judge this."""
+    """Expat must parse this."""
 
 
 def packed_document(part: Part, dialect: Dialect, text: str) -> Packed | None:
@@ -106,7 +106,7 @@ def _read_usual(builder: Builder, text: str) -> Generator[None, None, int | None
         window = text[at:stop]
         if not _is_sound(window):
             return at
-        # A long text at the end of the window is not split: that would look at each character, which `find` does not.
+        # A long text at the end of the window is not split: `split` looks at each character, and `find` does not.
         last = window.rfind("<", 0, reach)
         reach = min(2 * reach, _WINDOW)
         pieces = window[:last].split("<")

@@ -34,7 +34,7 @@ _MARK = "\0"
 _MOST_TEMPLATES = 64
 """Of one layout: names of elements may come from anywhere."""
 _CARE_ASCII = bytes((*range(9), *range(11, 32)))
-# The roles that come most: asking the enumeration takes as long as a call.
+# The most frequent roles as globals: accessing a member of an enumeration takes as long as a call.
 _ELEMENT, _CDATA_ELEMENT, _ATTRIBUTE_ROLE, _NAMESPACE = (
     Role.ELEMENT,
     Role.CDATA_ELEMENT,
@@ -189,7 +189,7 @@ class _Writer:
 
     @property
     def made_prefixes(self) -> bool:
-        """Whether it had to think of prefixes, which have numbers."""
+        """Whether the writer has invented prefixes, which are numbered."""
         return self._made > 0
 
     def _content(self, children: Sequence[Element], prefixes: dict[str, str]) -> None:

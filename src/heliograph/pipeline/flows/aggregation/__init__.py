@@ -8,8 +8,8 @@ Everything about an aggregation goes through one topic of the server, and so thr
 2. `deadlines`: the driver publishes deadlines that are due, each in a unit of work.
 3. `sets`: Spark gathers notes, replies and deadlines by set, in its own state, and forgets sets whose time is long
    over. Sets that got something new come out, with all that they have.
-4. `collecting`: what a set has gone through is gone through again, with the flow's own nodes, in the order of the
-   stream. What comes of the messages that are new is sent; all else was sent before.
+4. `collecting`: the history of a set is replayed through the flow's own nodes, in the order of the stream. Outputs of
+   new messages are sent; all others were sent before.
 
 So whether a set is complete or has timed out is decided by the order of the stream, and by nothing else: a batch that
 is repeated decides the same again.

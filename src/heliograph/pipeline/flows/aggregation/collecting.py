@@ -1,7 +1,7 @@
-"""Fan-in: what a set has gone through is gone through again, and what comes of its new messages is sent.
+"""Fan-in: replays the history of a set of requests, and sends the outputs of its new messages.
 
-The nodes are the flow's own, with a store that lives as long as the set is looked at. Changes in databases that belong
-to messages which are not new are undone: they were made before.
+The flow's own nodes do the replay, with a store that exists for the replay only. Changes in databases by messages that
+are not new are rolled back: they were made before.
 """
 
 import logging
@@ -77,7 +77,7 @@ class CollectingWorker(FlowWorker):
         self._is_new = False
 
     def collect(self, history: pa.RecordBatch, sending: Sending | Readable) -> list[New]:
-        """What comes of the new messages of a set; those that nothing is sent for are left out."""
+        """The outputs of the new messages of a set; messages without outputs are left out."""
         self._store = self._resources.aggregation = SqliteAggregationStore(":memory:")
         try:
             return list(self._replayed(history, sending))
@@ -100,7 +100,7 @@ class CollectingWorker(FlowWorker):
                 replies = [envelopes[before] for before in range(at) if kinds[before][0] == REPLIES]
                 prepared = self._expire(timer, replies or [envelopes[at]], sending)
             elif envelopes[at].message_id in known:
-                continue  # nothing is taken twice from a stream: somebody has sent it twice
+                continue  # a stream is read once, so this message was sent twice
             else:
                 known.add(envelopes[at].message_id)
                 prepared = self._alone(envelopes[at], sending)

@@ -1,4 +1,4 @@
-"""Deadlines that are due are published, so that they take their place among the replies in the stream."""
+"""Publishes aggregation deadlines when they are due, so that they are in the stream in order with the replies."""
 
 import logging
 import threading
@@ -51,7 +51,7 @@ class Deadlines:
         return count
 
     def follow(self, is_active: Callable[[], bool]) -> None:
-        """Go on in a thread for as long as the query is there."""
+        """Publish in a thread for as long as the query runs."""
 
         def run() -> None:
             try:
@@ -63,7 +63,7 @@ class Deadlines:
         threading.Thread(target=run, name="deadlines", daemon=True).start()
 
     def close(self) -> None:
-        """No more of them."""
+        """Stop publishing deadlines."""
         self._stopped.set()
         self._channel.close()
 

@@ -1,4 +1,4 @@
-"""Starts what a flow that aggregates needs beside its query."""
+"""Starts the query of a flow with aggregations, and the thread that publishes its deadlines."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -105,7 +105,7 @@ def _is_active(query: "StreamingQuery") -> bool:
 
 
 def _in_short(error: "Py4JJavaError") -> str:
-    """What Spark needs to know of a batch that failed.
+    """The short text of a failed batch's error, for Spark.
 
     It looks with a regular expression whether a Python error is that of a query which was stopped, and overflows its
     stack if the text is as long as Java's usually are.

@@ -27,7 +27,7 @@ _LONG_EXPONENT = "[eE][+-]?[0-9]{9}"
 
 
 class Document:
-    """The fields of a payload that somebody looks at."""
+    """The fields of a payload that conditions use."""
 
     def __init__(self) -> None:
         self._behind = token_hex(16)

@@ -1,4 +1,10 @@
-"""What `format("heliograph-outputs")` means to Spark."""
+"""The data source `format("heliograph-outputs")`: writes the outputs of a flow, each exactly once.
+
+Order within a task: messages are published as rows come, and files are written under temporary names. When all rows
+have come, those for tables are committed with a note of the batch, and then the last unit of messages; with it the task
+is done. `commit` on the driver then renames the files. A repeated task finds the note and the messages' token, and
+skips what is there.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -46,7 +52,7 @@ class FlowOutputs(DataSource):
 
 @dataclass(frozen=True)
 class Written(WriterCommitMessage):
-    """What a task has done: messages and rows of tables are there, files wait for their names."""
+    """What a task has written: messages and rows of tables are committed, files wait to be renamed."""
 
     query: str
     batch: int
@@ -65,11 +71,11 @@ class OutputsWriter(DataSourceStreamArrowWriter):
         return _write(self._plan, iterator)
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
-        """All tasks are done."""
+        """Rename the files of the batch: all of its tasks are done."""
         _commit(self._plan, messages)
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
-        """Files that wait for a name are removed with those of the next micro-batch that is complete."""
+        """Do nothing: staged files are removed with the next complete micro-batch."""
 
 
 @plain_errors
@@ -84,7 +90,7 @@ class BatchOutputsWriter(DataSourceArrowWriter):
         return _write(self._plan, iterator)
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
-        """All tasks are done."""
+        """Rename the files of the batch: all of its tasks are done."""
         _commit(self._plan, messages)
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
@@ -92,7 +98,7 @@ class BatchOutputsWriter(DataSourceArrowWriter):
 
 
 def _write(plan: OutputsPlan, rows: Iterator[pa.RecordBatch]) -> Written:
-    """Write what a task has. Messages are committed last: with them, the task is done."""
+    """Write the outputs of a task. Messages are committed last: with them, the task is done."""
     from heliograph.pipeline.sink.encoded import EncodedPublishing  # noqa: PLC0415 - for executors only
 
     part = part_of_task()
@@ -107,7 +113,7 @@ def _write(plan: OutputsPlan, rows: Iterator[pa.RecordBatch]) -> Written:
 
 
 def _commit(plan: OutputsPlan, messages: list[WriterCommitMessage | None]) -> None:
-    """Files get their names."""
+    """Rename the files of all tasks."""
     written = [message for message in messages if isinstance(message, Written)]
     if written:
         staged = [one for message in written for one in message.staged]
@@ -115,7 +121,7 @@ def _commit(plan: OutputsPlan, messages: list[WriterCommitMessage | None]) -> No
 
 
 class _Writing:
-    """One task: messages are handed on, everything else is written."""
+    """One task: messages are passed on to the sink of messages, all other outputs are written here."""
 
     def __init__(self, plan: OutputsPlan, part: Part) -> None:
         self._plan = plan
@@ -170,7 +176,7 @@ class _Writing:
 
 
 def _write_files(rows: pa.Table) -> None:
-    """Whole files, as FileOutput nodes say: to write one again is to write the same."""
+    """Write whole files for FileOutput nodes: repeating this writes the same content."""
     for row in rows.select(["destination", "payload", "node"]).to_pylist():
         path = Path(row["destination"])
         write_file(WriteFile(str(path.parent), path.name, row["payload"], append=False, node=row["node"]))

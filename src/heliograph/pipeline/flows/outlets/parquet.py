@@ -1,8 +1,8 @@
-"""Parquet files that appear once, whatever is repeated.
+"""Parquet files that appear exactly once, whatever is repeated.
 
-Tasks write files into a folder that readers do not look into (`_heliograph`). When all tasks of a micro-batch are done,
-a manifest says which of these files are the micro-batch, and only then they get their names. Whoever repeats a
-micro-batch that has a manifest finishes what the manifest says, and forgets what its own tasks have written.
+Tasks write files into a folder that readers ignore (`_heliograph`). When all tasks of a batch are done, a manifest
+lists its files, and only then are they renamed. If a micro-batch that has a manifest is repeated, the renames in the
+manifest are completed, and files of the repeated tasks are dropped.
 """
 
 import json
@@ -32,7 +32,7 @@ _MOST_BYTES = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """A file that waits for its name; paths are inside the folder."""
+    """A file that waits to be renamed; paths are relative to the folder."""
 
     folder: str
     path: str
@@ -69,7 +69,7 @@ class ParquetStage:
                 _flush(growing)
 
     def close(self) -> list[Staged]:
-        """Everything is on the disk, under names that nobody reads."""
+        """Flush all files to the disk, under their temporary names."""
         for growing in self._files.values():
             _flush(growing)
             growing.writer.close()
@@ -117,7 +117,7 @@ def _folder(value: Any) -> str:
 
 
 def commit_files(folders: Iterable[str], query: str, batch: int, staged: Iterable[Staged]) -> None:
-    """Give the files of a micro-batch their names. `folders` are all that the query may write to."""
+    """Rename the files of a micro-batch. `folders` are all that the query may write to."""
     by_folder: dict[str, list[Staged]] = {folder: [] for folder in folders}
     for one in staged:
         by_folder[one.folder].append(one)
@@ -158,7 +158,7 @@ def _write_manifest(manifest: Path, files: list[tuple[str, str]]) -> None:
 
 
 def _clean(place: Path, batch: int) -> None:
-    """Of earlier micro-batches nothing is needed any more, and of this one only the manifest."""
+    """Delete staged files up to this micro-batch, and the manifests of earlier ones."""
     for found in place.iterdir():
         if found.is_dir() and found.name.isdecimal() and int(found.name) <= batch:
             shutil.rmtree(found, ignore_errors=True)

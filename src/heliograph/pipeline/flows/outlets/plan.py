@@ -1,4 +1,4 @@
-"""What the sink of a flow's query has to know; it travels through an option, which is a text."""
+"""The plan of a flow's outputs, which is passed to the sink as an option, and therefore as text."""
 
 import base64
 import pickle

@@ -98,7 +98,7 @@ def _write(engine: Engine, name: str, rows: pa.Table, part: Part) -> None:
 
 
 def _note(connection: Connection, target: str, part: Part) -> bool:
-    """Note that the rows of a part are there; False if they are already."""
+    """Note that the rows of a part are written; False if they were already."""
     key = {"query": part.name, "target": target, "part": part.partition}
     same = [_notes.c[name] == value for name, value in key.items()]
     if connection.execute(update(_notes).where(*same, _notes.c.batch < part.batch).values(batch=part.batch)).rowcount:
@@ -127,7 +127,7 @@ def _engine(url: str) -> Engine:
 
 
 def _table(engine: Engine, name: str, schema: pa.Schema) -> Table:
-    """The table; it is made if it is not there, and so is the one for notes."""
+    """The table; made if it does not exist, as is the one for notes."""
     _notes.create(engine, checkfirst=True)
     try:
         return Table(name, MetaData(), autoload_with=engine)

@@ -18,7 +18,7 @@ from heliograph.flow.language.esql.parsing.lexer import Token, TokenKind
 from heliograph.flow.language.esql.source_text import suggestion
 from heliograph.flow.language.values import literals, times
 
-# Making values out of what is written as a literal.
+# Values of literals.
 
 _DIGITS = 34
 """As many as a DECIMAL holds."""
@@ -38,7 +38,7 @@ INTERVAL_FIELDS = (*times.MONTHS, *times.MICROSECONDS)
 
 
 class NoSuchLiteral(ValueError):
-    """What is written has no value; the text says why."""
+    """The text of a literal has no value; the message says why."""
 
 
 def plain(token: Token) -> syntax.Literal | None:
@@ -55,7 +55,7 @@ def plain(token: Token) -> syntax.Literal | None:
             number = int(text, 16)
             if number >= 2**64:
                 raise NoSuchLiteral(f"{text} does not fit an INTEGER, which has 64 bits")
-            # The bits are those of the integer, so the upper half is negative.
+            # A hexadecimal literal has the bits of a 64-bit integer in two's complement, so the upper half is negative.
             return syntax.Literal("INTEGER", number if number <= literals.MAX_INTEGER else number - 2**64, at=token.at)
         case TokenKind.FLOAT:
             if float(text) == float("inf"):
@@ -245,7 +245,7 @@ class CallParser(PathParser):
         """`DAY`, `YEAR TO MONTH` ..."""
         at = self.token.at
         start = self.expect_one_of(INTERVAL_FIELDS, "YEAR, MONTH, DAY, HOUR, MINUTE or SECOND for an interval")
-        # TO may also belong to what the interval stands in: PASSTHRU(... TO Database.source).
+        # TO may also belong to the construct around the interval: PASSTHRU(... TO Database.source).
         if not self.sees("TO") or self.peek().upper not in INTERVAL_FIELDS:
             return syntax.Qualifier(start, at=at)
         self.advance()
@@ -290,7 +290,7 @@ class CallParser(PathParser):
         return self._special_call(start, (source,), tuple(clauses))
 
     def _position_of(self, start: Token) -> syntax.Call:
-        # IN would be taken for a comparison otherwise.
+        # Not a full expression: IN would be parsed as a comparison.
         wanted = self.operand()
         self.expect("IN", "behind what POSITION looks for")
         source = self.expression()

@@ -1,4 +1,4 @@
-"""Walking along the tokens: what may stand here, what was found instead, where to go on after a mistake; and paths."""
+"""The parser's cursor: looking at and taking tokens, reporting errors, resuming after an error; and field paths."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator
@@ -189,7 +189,7 @@ class Cursor:
         )
 
     def statement_is_over(self) -> bool:
-        """Whether no expression can begin here, as it is the end of the statement, or that of the next."""
+        """Whether no expression can begin here, because the statement ends or the next one begins."""
         if self.token.upper == ";" or self.token.kind is TokenKind.END:
             return True
         return self.at_line_start() and self.at_statement() and self.token.upper not in _ALSO_EXPRESSIONS
@@ -291,7 +291,7 @@ class PathParser(Cursor, ABC):
             expression = self.expression()
             self.expect("}", "behind the expression for a name")
             return expression
-        # Where nothing but a name can stand, reserved words are names: `Invoice.Item`. A type may stand alone.
+        # Only a name is possible here, so reserved words are names: `Invoice.Item`. A type may stand alone.
         if self.token.kind is TokenKind.WORD and not (behind_type and self.token.upper in ("FROM", "NOT", "WHEN")):
             return self.advance().text
         return self.advance().text if self.token.kind is TokenKind.QUOTED else None

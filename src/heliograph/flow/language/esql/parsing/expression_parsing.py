@@ -1,7 +1,8 @@
-"""Parsing expressions, by the strength of operators.
+"""Parses expressions by precedence climbing.
 
-From weak to strong: OR; AND; comparison, IN, BETWEEN, LIKE, IS; + and -; ||; * and /; NOT and the sign. Operators of
-one strength go from left to right. So `NOT a = b` compares `NOT a` with b, and `a || b + c` adds c to a string.
+Precedence from low to high: OR; AND; comparison, IN, BETWEEN, LIKE, IS; + and -; ||; * and /; NOT and the sign.
+Operators of equal precedence associate to the left. Unlike in SQL, NOT binds stronger than comparison: `NOT a = b`
+compares `NOT a` with b. Also unlike in SQL, + is weaker than ||: `a || b + c` means `(a || b) + c`.
 """
 
 from collections.abc import Callable
@@ -156,7 +157,7 @@ class ExpressionParser(CallParser):
             return self._with_qualifier(inner)
         if self.takes("-"):
             if self.token.kind is TokenKind.INTEGER and int(self.token.text) == -MIN_INTEGER:
-                self.advance()  # which is no INTEGER without its sign
+                self.advance()  # 9223372036854775808 is an INTEGER only with its minus sign
                 return syntax.Literal("INTEGER", MIN_INTEGER, at=token.at)
             return syntax.Unary("-", self._signed(), at=token.at)
         if self.takes("+"):

@@ -1,7 +1,6 @@
-"""The words of an ESQL text.
+"""The ESQL lexer.
 
-Keywords are words like any other here: nearly all of them may be names too, and only the parser knows what it waits
-for.
+Keywords are ordinary words here: nearly all of them are valid names, too, and only the parser knows what it expects.
 """
 
 import re
@@ -61,7 +60,7 @@ class Token:
 
 
 _SPACE = re.compile(r"[ \t\r\n\f\v\xa0\ufeff]*")
-# What is frequent stands first: words and symbols that begin nothing longer.
+# The most frequent alternatives come first: words, and symbols that are not the beginning of a longer token.
 _TOKEN = re.compile(
     _SPACE.pattern
     + r"""(?:
@@ -195,7 +194,7 @@ class Lexer:
         character = self._text[at]
         self._report(at, _ADVICE.get(character, f"{character!r} has no meaning here"))
         if character in "'\"":
-            # The rest of the line is most likely what the quotes were meant for.
+            # Skip the rest of the line: it is most likely the intended content of the quotes.
             end = self._text.find("\n", at)
             end = len(self._text) if end < 0 else end
             kind = TokenKind.STRING if character == "'" else TokenKind.QUOTED

@@ -229,7 +229,7 @@ class _Parser(StatementParser):
     def _routine_end(self, kind: str) -> None:
         if self.takes(";") or self.token is self._end_missing_at:
             return
-        # The last line of a text is often without.
+        # The `;` behind the last statement of a text is often missing.
         if self.token.kind is not TokenKind.END:
             self.report(f"expected ; after the {kind.lower()}, found {self.token}")
             if not self.at_statement():

@@ -1,4 +1,4 @@
-"""What a program needs while it runs.
+"""The run-time library of compiled ESQL.
 
 - `evaluation`: the trees and services that one run works on. `compiled_program`: a program that can be run.
 - All others: functions that generated code calls, for what is the same in every program. They take None for NULL and

@@ -90,7 +90,8 @@ def set_here(target: Element, value: Any) -> None:
         target.set_value(value)
 
 
-# Copies of fields get the *content* of the source (`Element.content`): a value stands for a field that has only that.
+# A copy receives the *content* of the source (`Element.content`): the bare value if the field has nothing else, which
+# saves an element for each leaf that is copied.
 
 
 def copy_field(parent: Element, name: str, content: Any) -> None:

@@ -59,7 +59,7 @@ class Places:
         """The error with the statement that failed; None if it is no error of the program."""
         if isinstance(error, RecursionError):
             if self._depth(error.__traceback__) < _DEEP:
-                return None  # it is not this program that goes too deep, but what is around it
+                return None  # the recursion is in the code around this program
             reason: Problem = EsqlError(TOO_DEEP, "routines call each other too deep")
         elif isinstance(error, Problem) and not isinstance(error, StatementError | DownstreamFailure):
             reason = error

@@ -10,7 +10,7 @@ from heliograph.flow.language.esql.runtime.evaluation import Evaluation, Propaga
 from heliograph.flow.language.values.types import type_of
 from heliograph.flow.tree import Element
 
-# EVAL: ESQL that is made while the program runs. Each text is compiled when it is first evaluated.
+# EVAL: ESQL text that is computed at run time. Each text is compiled when it is first evaluated.
 
 NOT_TEXT = 2443
 
@@ -25,7 +25,7 @@ class EvalCompiler:
         self._known: BoundedDict[str, Callable[..., Any]] = BoundedDict(_KEPT)
 
     def compiled(self, text: Any) -> Callable[..., Any]:
-        """The function for a text; those used last are kept."""
+        """Return the compiled function of a text; recently used ones are cached."""
         function = self._known.get(text)
         if function is None:
             if type(text) is not str:

@@ -118,12 +118,12 @@ class LogEntry:
 
 
 def no_propagation(propagation: Propagation) -> None:
-    """What PROPAGATE does where it cannot be."""
+    """Reject PROPAGATE where it is not allowed."""
     raise FlowError(f"PROPAGATE is not possible here (to {propagation.label or propagation.terminal}).")
 
 
 def _no_log(entry: LogEntry) -> None:
-    """Nobody listens."""
+    """Discard the entry."""
 
 
 class _Late:
@@ -206,7 +206,7 @@ class Evaluation:
     trees. Output trees are made here, empty, unless they are handed in.
     """
 
-    # Most programs use few of these, so each is made when it is asked for, unless it was handed in.
+    # Most programs use few of these, so each is created at its first use, unless it was handed in.
     output_root: Element = late(lambda self: MessageRoot(self.catalogue))
     input_local_environment: Element = late(lambda _: Element("LocalEnvironment"))
     output_local_environment: Element = late(lambda _: Element("LocalEnvironment"))

@@ -25,7 +25,7 @@ from heliograph.flow.language.esql.runtime.evaluation import Evaluation, LogEntr
 from heliograph.flow.language.values.comparison import like
 from heliograph.flow.language.values.types import character, type_of
 
-# LEAVE and ITERATE out of loops inside loops, which Python has no words for.
+# LEAVE and ITERATE of an outer loop, for which Python has no statement.
 
 
 def jump(label: str) -> type[Exception]:
@@ -66,7 +66,7 @@ def _of_type(wanted: type, clause: str, value: Any, default: Any) -> Any:
 
 
 def reason_of(error: Problem | RecursionError) -> BaseException:
-    """What really happened: without the statement it happened in, or the node behind a PROPAGATE."""
+    """Return the original error, without the wrappers for its statement or the node behind a PROPAGATE."""
     if isinstance(error, RecursionError):
         return EsqlError(TOO_DEEP, "routines call each other too deep")
     reason = getattr(error, "reason", None)

@@ -1,6 +1,6 @@
-"""Walking paths: to what is there, and to what is made on the way.
+"""Functions that walk field paths, for reading and for creating missing fields.
 
-Functions that look take None for an element that was not found before, and give None again: reading through a path that
+Functions that search accept None for an element that was not found, and return None then: in ESQL, reading a path that
 does not exist is never an error.
 """
 
@@ -106,7 +106,7 @@ def last_child(root: Element) -> Element:
 def ensure(element: Element, *names: str) -> Element:
     """The first children of these names, one below the other, made where they are missing."""
     for name in names:
-        found = element.first(name)  # mostly it is there
+        found = element.first(name)  # the usual case: it exists
         element = found if found is not None else element.append(element.new_child(name))
     return element
 
@@ -169,8 +169,8 @@ def too_far(element: Element, name: str, number: int) -> ExpressionError:
 
 # Reference variables, and what happens to them when fields are deleted.
 #
-# A deleted field is emptied, with all that was below: a reference that still points to it finds nothing there, and
-# changes nothing in any message. So a reference needs no check when it is used.
+# A deleted field is emptied, with all fields below it. A reference that still points to it finds nothing there, and
+# assignments through it change no message. So a reference needs no validity check when it is used.
 
 BAD_MOVE = 2435
 
@@ -185,7 +185,7 @@ def discard(element: Element) -> None:
 
 
 def _empty(element: Element) -> None:
-    # A part may not have been read yet; no reference can point into an unread part, so it is not read for this.
+    # A part need not be parsed for this: no reference can point into a part that is not parsed yet.
     if not isinstance(element, Part):
         below = list(element.children)
         element.clear()
