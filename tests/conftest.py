@@ -13,7 +13,10 @@ from scheduling import SparkApart, longest_first, mark_spark
 from timing import Timing
 
 # For runs that measure coverage: a property needs few examples to run every line.
-settings.register_profile("few-examples", max_examples=15)
+settings.register_profile("few-examples", max_examples=15, deadline=None)
+# How long an example takes says little where several tests run at once; the time limit is that of the whole test.
+settings.register_profile("no-deadline", deadline=None)
+settings.load_profile("no-deadline")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -151,7 +151,7 @@ class Server:
         return store
 
     def _wake(self) -> None:
-        """In the log's thread: something has become safe, or cannot."""
+        """Called in the log's thread when messages have become safe, or cannot be stored."""
         if isinstance(self._loop, ClientLoop):
             self._loop.ring()
             return
@@ -163,7 +163,7 @@ class Server:
         self._writer.flush()
 
     def _release(self) -> None:
-        """What has waited to be safe may leave; clients are written to right after this."""
+        """Release acknowledgements and messages that are safe now; clients are written to right after this."""
         trouble = self._store.trouble
         if trouble != self._trouble:
             if trouble:
@@ -187,7 +187,7 @@ class Server:
             self._attempt("the index of streams", self._update_index)
 
     def _update_index(self) -> None:
-        """Bring the index of streams up to date. They may have very many partitions: others have their turns."""
+        """Update the index of streams, in slices, because there may be very many partitions."""
         if self._store.streams.update_index(_for_a_slice()):
             self._index_due = 0.0
             self._loop.call_soon(self._look_after_log)
@@ -200,7 +200,7 @@ class Server:
             self.broker.defects.note(what)
 
     def _on_loop_error(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """A callback of the event loop has raised something, or something else went wrong there."""
+        """Count an exception of a callback, or another error of the event loop, as a defect."""
         try:
             raise context["exception"]
         except KeyError:
@@ -266,7 +266,7 @@ class Server:
         )
         self._reactor = Reactor(loop if isinstance(loop, ClientLoop) else AsyncioFiles(loop), self._writer)
         if isinstance(loop, ClientLoop):
-            loop.on_ring(self._release)  # not before there is a broker; what was rung until now waits in the loop
+            loop.on_ring(self._release)  # needs the broker; earlier rings wait in the loop
         loop.set_exception_handler(self._on_loop_error)
         self._credentials = Credentials(self.config, self._writer)
         self._sys_topics = SysTopics(self.broker)
@@ -284,16 +284,15 @@ class Server:
         self._ticking = asyncio.ensure_future(self._tick())
         self._reporting = asyncio.ensure_future(self._report())
         self.pipelines.start()
-        # What lives now lives for ever, and what clients leave behind has no cycles to speak of: the collector need not
-        # look at everything again each time a few hundred of them have come. Of what the log has brought, it has not
-        # looked at anything yet.
+        # Objects that exist now stay, and those of clients have hardly any cycles. Freezing keeps the collector from
+        # visiting all of them, including everything loaded from the log, after each few hundred new clients.
         gc.freeze()
         gc.set_threshold(*_COLLECT)
         if isinstance(loop, ClientLoop):
-            loop.on_long_turn(self.watchdog.look)  # from now on: to start takes as long as it takes
+            loop.on_long_turn(self.watchdog.look)  # only now, because starting is one long turn
 
     def _declare_queues(self, config: Config) -> None:
-        """Make the queues of the configuration, or have them be as it says; others stay as they are."""
+        """Define or change the queues of the configuration; other queues stay as they are."""
         queues = self.broker.queues
         queues.open_dead_letter_queue(self._started_with.queues.dead_letter_queue)
         queues.created_on_demand = config.queues.create
@@ -321,7 +320,7 @@ class Server:
         self._tell_of_others(declared)
 
     def _tell_of_others(self, declared: Container[str]) -> None:
-        """Note queues that were defined while the server ran, or are not in the configuration any more."""
+        """Log queues that were defined while the server ran, or are no longer in the configuration."""
         queues = self.broker.queues
         own = {queues.dead_letter_queue, *(definition.name for definition in SYSTEM_QUEUES)}
         others = [
@@ -364,11 +363,11 @@ class Server:
             raise cannot_listen("http", "[http]", address_text(http.host, http.port), error) from None
 
     def _host_names(self) -> list[str]:
-        """Names of this machine that the configuration tells."""
+        """Names of this machine in the configuration."""
         return [*self.config.http.hosts, *(listener.host for listener in self.config.listeners)]
 
     def _pages_url(self) -> str:
-        """Where programs on this machine find the pages; nothing if there are none."""
+        """The URL of the pages for programs on this machine; empty if there are none."""
         if self.http is None:
             return ""
         return f"http://{address_from_here(*self.http.addresses[0])}"
@@ -445,9 +444,9 @@ class Server:
         return staying
 
     async def stop(self) -> None:
-        """Accept no more clients, tell those that are there, let them read their last bytes, and close.
+        """Accept no more clients, disconnect the others, let them read their last bytes, and close.
 
-        Pipelines are clients that the server has started itself: they finish what they have in hand before all that.
+        Pipelines are clients that the server has started itself: they complete their current batch before all that.
         """
         await self.pipelines.stop()
         self._close_listeners()
@@ -494,7 +493,7 @@ class Server:
             self.watchdog.mark(lambda: {"what": "timers"})
 
     async def _upkeep_of_tick(self) -> None:
-        """Look after the log, bit by bit; in vain if there is nothing to do, or if it has to wait for the disk."""
+        """Maintain the log in small steps; stop early if there is nothing to do, or if it waits for the disk."""
         until = time.monotonic() + _UPKEEP
         began = 0.0
         while began < until:

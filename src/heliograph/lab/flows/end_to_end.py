@@ -69,7 +69,7 @@ class EndToEnd:
 
 @dataclass(frozen=True, slots=True)
 class FlowProgress:
-    """How far things are at one moment."""
+    """The progress of a flow at one moment."""
 
     at: float
     count: int
@@ -102,7 +102,7 @@ class Workers:
         return self.one("responder", self._cores.broker)
 
     def close(self) -> None:
-        """End them all."""
+        """End all processes."""
         for worker in self._known.values():
             worker.close()
         self._known.clear()
@@ -133,7 +133,7 @@ class CaseSite:
         return result_of(self.progress(row, messages), messages)
 
     def progress(self, row: PublishedRow, messages: int) -> list[FlowProgress]:
-        """The same, and how far things were in between."""
+        """Measure as `measure` does, and return the progress at each reading."""
         fixture = QueueFixture(self._server)
         try:
             self._fill(fixture, row, messages)
@@ -180,7 +180,7 @@ class CaseSite:
         return look(count, self._worker.pid, others)
 
     def _check(self, fixture: QueueFixture, row: PublishedRow, messages: int) -> None:
-        """Nothing is lost or there twice; samples have the right body."""
+        """Check that no message is lost or duplicated, and that samples have the right body."""
         case = self._case
         for queue in (INPUT, REQUESTS, REPLIES, DEAD_LETTERS):
             if left := fixture.depth(queue):
@@ -258,7 +258,7 @@ def result_of(progress: Sequence[FlowProgress], messages: int) -> EndToEnd:
 
 
 def steady(progress: Sequence[FlowProgress]) -> Sequence[FlowProgress]:
-    """Those that count: where there are enough, not what came before the first message was out."""
+    """The readings that count: if there are enough, only those after the first message was out."""
     return progress[1:] if len(progress) > _STEADY else progress
 
 

@@ -1,8 +1,8 @@
 """A baseline that is no broker: the least that one Python process must do with a packet.
 
-It waits with epoll, reads each client that has sent something, and writes everything that came to the one subscriber.
-It looks into no packet after the handshakes. No single-threaded server in Python can cost less than this where each
-read brings one packet.
+It waits with epoll, reads each client that has sent something, and writes all received bytes to the one subscriber.
+After the handshakes it does not parse packets. So no single-threaded server in Python can cost less, if each read
+brings one packet.
 """
 
 import select
@@ -18,7 +18,7 @@ _CONNACK = b"\x20\x02\x00\x00"
 
 
 class BareLoop(Target):
-    """No broker, but what one Python process must do at the least; for cases with one packet per read."""
+    """A baseline, not a broker: the least that one Python process must do; for cases with one packet per read."""
 
     name = "bare-loop"
     only_if_named = True

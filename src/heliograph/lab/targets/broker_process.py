@@ -67,16 +67,16 @@ class Broker:
 
     @property
     def pid(self) -> int:
-        """Of the process that runs now."""
+        """The id of the broker's main process."""
         return self._process.pid
 
     @property
     def meter(self) -> BrokerMeter:
-        """For the process that runs now."""
+        """The meter of the broker's main process."""
         return BrokerMeter(self.pid)
 
     def pids(self) -> list[int]:
-        """Of all its processes that run now."""
+        """The ids of all processes of the broker."""
         return [self.pid, *descendants(self.pid)]
 
     def statistics(self) -> Statistics | None:
@@ -117,11 +117,11 @@ class Broker:
             loop.close()
 
     def stop(self) -> None:
-        """End it in good order if it can."""
+        """Stop it cleanly if it can."""
         self._end(self._target.stop_signal, STOP_SECONDS)
 
     def _end(self, last: signal.Signals, patience: float) -> None:
-        """End it by this signal, and whatever it has started and left behind."""
+        """End it with this signal, and then all processes that it has started."""
         children = [] if self._process.poll() is not None else psutil.Process(self.pid).children(recursive=True)
         self._process.send_signal(last)
         process_end.end_process(self._process, patience, ask=False)

@@ -24,7 +24,7 @@ _KNOWS = {
 
 
 class ExternalSystem(SystemKind):
-    """Any broker that can be reached by these URLs, one for each way in; what it cannot do shows under load."""
+    """Any broker that can be reached by these URLs, one for each protocol; what it cannot do shows under load."""
 
     name = "external"
     install_hint = ""

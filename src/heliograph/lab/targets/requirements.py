@@ -16,7 +16,7 @@ class Binding:
 
 @dataclass(frozen=True)
 class Layout:
-    """So many queue managers, each with these queues."""
+    """The number of queue managers, and the queues that each of them has."""
 
     managers: int = 1
     queues: tuple[str, ...] = ()
@@ -38,7 +38,7 @@ class Door:
 
 
 class ListenerType(NamedTuple):
-    """How clients come in."""
+    """A protocol and transport by which clients connect."""
 
     protocol: str  # mqtt or amqp
     transport: str  # tcp, tls, ws or wss
@@ -51,7 +51,7 @@ class ListenerType(NamedTuple):
 
 @dataclass(frozen=True)
 class Requirements:
-    """Listeners, queues and limits; whatever is not said may be as the system likes."""
+    """Listeners, queues and limits that a load needs; everything else is up to the system."""
 
     ways: tuple[ListenerType, ...]
     durable: bool = False  # whether what is stored is to survive
@@ -62,7 +62,7 @@ class Requirements:
 
 
 def listener_types_of(plan: Plan) -> tuple[ListenerType, ...]:
-    """The ways that the clients of a plan come in by."""
+    """The listener types that the clients of a plan use."""
     found = {ListenerType("amqp" if group.protocol == "amqp" else "mqtt", group.transport) for group in plan.groups}
     return tuple(sorted(found))
 
@@ -73,7 +73,7 @@ def is_durable(plan: Plan) -> bool:
 
 
 def needs_of(plan: Plan) -> frozenset[str]:
-    """What a system must know for this plan, beyond what its scenario says."""
+    """Features that a system must support for this plan, beyond those that its scenario names."""
     found = {need for group in plan.groups for need in _needs(group)}
     transports = {way.transport for way in listener_types_of(plan) if way.protocol == "mqtt"}
     return frozenset(found | ({"mqtt-tcp-and-tls"} if {"tcp", "tls"} <= transports else set()))

@@ -43,7 +43,7 @@ class StatisticsProbe:
 
 
 def instruments(system: RunningSystem) -> list[Probe]:
-    """Whatever can be watched here."""
+    """The probes that are available on this machine."""
     probes = machine_instruments()
     if sys.platform == "linux":
         probes.append(ProcessProbe("generator", lambda: _generator(system)))
@@ -61,7 +61,7 @@ def machine_instruments() -> list[Probe]:
 
 
 def _generator(system: RunningSystem) -> list[int]:
-    """This process and its workers, without what it has started to be measured."""
+    """This process and its workers, without the processes that it has started to measure them."""
     measured = set(system.pids())
     return [pid for pid in (os.getpid(), *descendants(os.getpid())) if pid not in measured]
 
@@ -161,7 +161,7 @@ def run_broker_trial(trial: Trial, experiment: Experiment) -> TrialResult:
 
 
 def _waiting(outcome: LoadOutcome) -> list[Sample]:
-    """How long the generator's processes wanted a core that others had: what a busy machine does to figures."""
+    """How long the generator's processes waited for a core: shows how much a busy machine distorts the figures."""
     return [
         Sample(outcome.seconds, "generator", f"process {number}", "waited_percent", 100 * share)
         for number, share in enumerate(outcome.waited)

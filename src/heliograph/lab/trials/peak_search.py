@@ -30,7 +30,7 @@ _SHORT = 5.0
 
 
 class TriedRate(Protocol):
-    """What came of a trial."""
+    """The outcome of a trial at one rate."""
 
     @property
     def passed(self) -> bool:
@@ -38,7 +38,7 @@ class TriedRate(Protocol):
 
     @property
     def generator_bound(self) -> bool:
-        """Whether it was the generator that could do no more, so that the trial does not show the system's limit."""
+        """Whether the generator was the limit, so that the trial does not show the system's limit."""
 
     @property
     def why(self) -> str:
@@ -141,7 +141,7 @@ class Search:
         return self._found(None)
 
     def _twice(self, rate: float, purpose: Purpose) -> Attempt:
-        """A failure may be one of the moment."""
+        """Try again after a failure, which may be due to noise."""
         attempt = self._once(rate, purpose)
         return attempt if _holds(attempt) else self._once(rate, purpose)
 
@@ -159,7 +159,7 @@ class Search:
 
 
 def _holds(attempt: Attempt) -> bool:
-    """Nothing is held by a system whose generator could not do more: the rate was not offered in earnest."""
+    """Whether the system held the rate; not if the generator was the limit, as then the rate was not offered."""
     return attempt.passed and not attempt.generator_bound
 
 

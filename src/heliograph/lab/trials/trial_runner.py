@@ -48,13 +48,13 @@ class TrialRunner:
         self._bench: FlowBench | None = None
 
     def __enter__(self) -> Self:
-        """Nothing is started before it is needed."""
+        """Do nothing: processes are started when they are needed."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End what was kept for the next trial."""
+        """End processes that were kept for the next trial."""
         self._drop_bench()
 
     def run(self, trial: Trial) -> TrialResult:
@@ -74,9 +74,9 @@ class TrialRunner:
 
 
 def interleaved(trials: Sequence[Trial], repeats: int) -> Iterator[Trial]:
-    """All trials in each round, in turned order in every other one: A B, B A, A B.
+    """All trials in each round, in reverse order in every other one: A B, B A, A B.
 
-    A machine that gets slower and slower then does not decide who wins.
+    So a machine that slows down over time affects all systems alike.
     """
     for turn in range(repeats):
         for trial in trials if turn % 2 == 0 else reversed(trials):

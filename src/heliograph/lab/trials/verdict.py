@@ -34,7 +34,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Observations:
-    """What the pass rule looks at."""
+    """The observations that the pass rule is applied to."""
 
     lost: int
     discarded: int
@@ -49,7 +49,7 @@ class Observations:
 
 
 def judge(rule: PassRule, facts: Observations, bottleneck: str | None) -> Verdict:
-    """Every rule that does not hold is named."""
+    """The verdict, with every rule that does not hold."""
     broken = list(_broken(rule, facts))
     if bottleneck:
         broken.append(f"the generator was the limit: {bottleneck}")

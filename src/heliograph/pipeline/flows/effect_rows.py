@@ -63,7 +63,7 @@ SINK_DDL = ", ".join(f"`{name}` {ddl}" for name, ddl, _ in (*_COLUMNS, *_FOR_THE
 
 
 def end_row() -> pa.RecordBatch:
-    """What tells the sink that all rows have come."""
+    """The row that tells the sink that all rows have come."""
     arrays = [pa.array([END], field.type) if field.name == "kind" else pa.nulls(1, field.type) for field in SINK_SCHEMA]
     return pa.RecordBatch.from_arrays(arrays, schema=SINK_SCHEMA)
 

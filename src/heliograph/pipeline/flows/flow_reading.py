@@ -1,9 +1,9 @@
 """`format("heliograph-flow")`: a stream that is read, sent through a flow and published, by one process for each task.
 
-What a small micro-batch takes is the ways between Spark and its Python processes, and each step of a query has its own:
-reading, the flow, writing, and two more on the driver for the sink. Where all that comes out of a flow are messages of
-the server, one process can do all of it, because nothing is left for the driver to commit: messages are published in
-units of work with a token that says how far a task has come (`pipeline.sink`); a task that is repeated begins there.
+Most of the time of a small micro-batch is communication between Spark and its Python processes, and each step of a
+query has its own process: reading, the flow, writing, and two more on the driver for the sink. If all outputs of a flow
+are messages of the server, one process can do everything, because nothing is left for the driver to commit: messages
+are published in units of work with a token of the task's progress (`pipeline.sink`), and a repeated task begins there.
 Spark gets a row for each message that was read, so that its figures are right, and has nothing to write.
 """
 
@@ -61,7 +61,7 @@ class FlowReader(StreamMicroBatchReader):
         self._one_task = one_task
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
-        """As of any stream; or all of it for one task, partition by partition of the stream, each in its order."""
+        """Cut as for any stream, or give everything to one task, one partition of the stream after the other."""
         shares = super().partitions(start, end)
         if not self._one_task or not shares:
             return shares
@@ -69,7 +69,7 @@ class FlowReader(StreamMicroBatchReader):
         return [SharePartition(pieces, identity_in(end))]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Do all that a task has to do; then there is a row for each message."""
+        """Run the task: read, process and publish its messages; then yield a row for each of them."""
         from heliograph.pipeline.sink.encoded import EncodedPublishing  # noqa: PLC0415
         from heliograph.pipeline.sink.part import part_of_task  # noqa: PLC0415 - for executors only
 
@@ -98,6 +98,6 @@ class _Counted:
 
 @lru_cache(maxsize=4)
 def _unpickled(flow: bytes) -> "tuple[FlowJob, SinkOptions]":
-    """Once for a process, not for each micro-batch."""
+    """Unpickle once per process, not for each micro-batch."""
     job, server = pickle.loads(flow)  # noqa: S301 - our own
     return job, server

@@ -1,7 +1,7 @@
-"""How effects of a flow become rows: for people, or (`Sending`) for the sink of a pipeline, as routes say.
+"""How effects of a flow become rows: readable ones, or (`Sending`) rows for the sink of a pipeline, as routes say.
 
-A message is encoded here for the server, where a message that cannot be sent can still take the failure path of its
-node, and not in the sink, where it is too late.
+Messages are encoded here and not in the sink: here, one that cannot be encoded can still take the failure path of its
+node.
 """
 
 import time
@@ -96,7 +96,7 @@ class Sending:
         return [rows.batch(SINK_SCHEMA, first_row) for rows in (messages, others) if len(rows)]
 
     def end(self) -> list[pa.RecordBatch]:
-        """What tells the sink that all rows have come."""
+        """The row that tells the sink that all rows have come."""
         return [end_row()]
 
     def route_of(self, effect: Effect) -> Route:
@@ -148,7 +148,7 @@ class MessagesOnly(Sending):
         return [pa.RecordBatch.from_arrays([rows, messages], schema=MESSAGES_SCHEMA)] if rows else []
 
     def end(self) -> list[pa.RecordBatch]:
-        """They are taken in the same process, which knows when there are no more."""
+        """Nothing: the same process publishes the messages, and knows when there are no more."""
         return []
 
 

@@ -77,7 +77,7 @@ def _number(value: float) -> str:
 
 
 def queue_metrics(queues: dict[str, Any]) -> Iterator[Metric]:
-    """Queues by name, and those that have none of their own together. There may be thousands: each is made in turn."""
+    """Queues by name, and all unnamed ones together. There may be thousands, so metrics are generated one by one."""
 
     def by_queue(key: str) -> list[tuple[dict[str, str], float]]:
         return [({"queue": one["name"]}, one[key]) for one in queues["named"]]
@@ -122,7 +122,7 @@ def amqp_metrics(amqp: dict[str, int]) -> list[Metric]:
 
 
 def queue_manager_metrics(managers: list[dict[str, Any]]) -> list[Metric]:
-    """How the queue managers are doing that the server runs as processes of their own."""
+    """The queue managers that the server runs as processes of their own."""
 
     def by_name(key: str) -> list[tuple[dict[str, str], float]]:
         return [({"queue_manager": one["name"]}, one[key]) for one in managers]
@@ -138,7 +138,7 @@ def queue_manager_metrics(managers: list[dict[str, Any]]) -> list[Metric]:
 
 
 def pipeline_metrics(pipelines: list[dict[str, Any]]) -> list[Metric]:
-    """What each pipeline does, and how far behind it is. What is not known has no sample."""
+    """The state and lag of each pipeline. Unknown values have no sample."""
 
     def by_name(key: str) -> list[tuple[dict[str, str], float]]:
         return [({"pipeline": one["name"]}, one[key]) for one in pipelines if one[key] is not None]

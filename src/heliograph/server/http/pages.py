@@ -245,7 +245,7 @@ async def _joined(broker: Broker, parts: Iterator[str]) -> bytes:
 
 
 async def in_slices(broker: Broker, steps: Steps) -> None:
-    """Do work for a page, bit by bit as all work is done whose size clients choose."""
+    """Do work for a page in slices, as for all work whose size clients choose."""
     owner, over = object(), asyncio.get_running_loop().create_future()
     failures: list[Exception] = []
 

@@ -76,7 +76,7 @@ class StreamMaking:
         return words[0]
 
     def _refusal(self, error: Exception) -> Answer:
-        """What to answer if it could not be done; what was not foreseen is raised again."""
+        """The answer for a known error; other exceptions are raised again."""
         match error:
             case _Refused():
                 return refusal(error.status, str(error))
@@ -114,14 +114,14 @@ class StreamMaking:
         return self._broker.store
 
     async def _when_safe(self, action: Callable[[], None]) -> None:
-        """Do something when all that has been stored until now is safe, and wait for that."""
+        """Run an action when everything stored so far is safe, and wait for that."""
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
         def act() -> None:
             try:
                 action()
             except Problem as problem:
-                if not done.done():  # whoever asked may have lost patience
+                if not done.done():  # the client may have gone
                     done.set_exception(problem)
             else:
                 if not done.done():

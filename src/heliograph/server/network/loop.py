@@ -57,13 +57,13 @@ class Watched(Protocol):
     """A set of files that are watched for events: `select.epoll` is one."""
 
     def register(self, fd: int, eventmask: int) -> None:
-        """Watch this file for these events, too."""
+        """Watch this file for these events."""
 
     def modify(self, fd: int, eventmask: int) -> None:
-        """Watch it for these events from now on."""
+        """Watch this file for other events."""
 
     def unregister(self, fd: int) -> None:
-        """Watch it no more."""
+        """Stop watching this file."""
 
 
 class ClientFiles(Protocol):
@@ -116,7 +116,7 @@ class _ClientSelector(EpollSelector):
         """Told of what `handle` and `answer` raise."""
 
     def begin_turn(self) -> None:
-        """The time of a turn counts from here."""
+        """Start measuring a turn."""
         self._began = self._cpu_at = monotonic()
         self._cpu = thread_time()
 
@@ -160,7 +160,7 @@ class _ClientSelector(EpollSelector):
                 return []
 
     def _see_to_urgent(self) -> bool:
-        """Answer the bell if it was rung; whether asyncio has something to do."""
+        """Answer the bell if it was rung; returns whether asyncio has something to do."""
         own_turn = False
         for fd, _ in self._urgent.poll(0):
             if fd == self.bell:
@@ -199,22 +199,22 @@ class ClientLoop(asyncio.SelectorEventLoop):
         return self._clients.epoll
 
     def on_events(self, handle: Handle) -> None:
-        """Call `handle` with all events of each turn. Events of files it does not know are none of its business."""
+        """Call `handle` with all events of each turn. It must ignore events of files that it does not know."""
         self._clients.handle = handle
 
     def closing(self, _fd: int) -> None:
         """Nothing to do: a file that is closed leaves the epoll set by itself."""
 
     def ring(self) -> None:
-        """From any thread: have `answer` called between two turns of the clients. Before the loop is closed."""
+        """Have `answer` called between two turns of the clients. For any thread, until the loop is closed."""
         os.eventfd_write(self._clients.bell, 1)
 
     def on_ring(self, answer: Callable[[], None]) -> None:
-        """Call this when somebody has rung, once however often that was; clients are written to right after it."""
+        """Call `answer` after `ring`, once for any number of rings; clients are written to right after it."""
         self._clients.answer = answer
 
     def on_long_turn(self, look: Callable[[float, float, float], None]) -> None:
-        """Call `look(began, ended, processor time)` after turns that are worth a look, this one from now on."""
+        """Call `look(began, ended, processor time)` after turns that were not short, beginning with this one."""
         self._clients.begin_turn()
         self._clients.look = look
 
@@ -238,15 +238,15 @@ class AsyncioFiles:
         self._handle: Handle = lambda _events: 0.0
 
     def on_events(self, handle: Handle) -> None:
-        """As `ClientLoop` does, but with one event at a time, and it goes on listening whatever `handle` says."""
+        """As `ClientLoop` does, but with one event at a time, and ignoring the pauses that `handle` asks for."""
         self._handle = handle
 
     def register(self, fd: int, eventmask: int) -> None:
-        """Watch this file for these events, too."""
+        """Watch this file for these events."""
         self.modify(fd, eventmask)
 
     def modify(self, fd: int, eventmask: int) -> None:
-        """Watch it for others."""
+        """Watch this file for other events."""
         self.unregister(fd)
         if eventmask & READABLE:
             self._loop.add_reader(fd, self._happened, fd, READABLE)
@@ -254,7 +254,7 @@ class AsyncioFiles:
             self._loop.add_writer(fd, self._happened, fd, WRITABLE)
 
     def unregister(self, fd: int) -> None:
-        """Watch it no more."""
+        """Stop watching this file."""
         self._loop.remove_reader(fd)
         self._loop.remove_writer(fd)
 

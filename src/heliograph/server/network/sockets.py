@@ -64,7 +64,7 @@ class Receiver(Protocol):
     """Takes bytes from the layer below, or from the socket."""
 
     def receive(self, data: bytes) -> None:
-        """Bytes have come."""
+        """Take bytes from the layer below."""
 
 
 class SocketOutlet(NetworkOutlet):
@@ -88,7 +88,7 @@ class SocketOutlet(NetworkOutlet):
         self._reading = READABLE
 
     def adapt(self, size: int) -> None:
-        """A read brought `size` bytes: all that was asked for, or much less than that."""
+        """Adapt the read size after a read of `size` bytes: all that was asked for, or much less."""
         if size == self.read_size:
             self.read_size = min(max(2 * size, SMALLEST_READ), LARGEST_READ)
         elif self.read_size > SMALLEST_READ:
@@ -139,7 +139,7 @@ class SocketOutlet(NetworkOutlet):
         return size
 
     def _queue(self, pieces: list[bytes | memoryview], sent: int) -> None:
-        """Keep what is to be written, less what has been sent of it, until the client takes it."""
+        """Queue chunks, without their first `sent` bytes, until the socket takes them."""
         if self._unsent is None:
             self._unsent = deque()
         for piece in pieces:
@@ -158,7 +158,7 @@ class SocketOutlet(NetworkOutlet):
         self._watch(events)
 
     def writable(self, event: int) -> bool:
-        """Something other than just data to read has happened; whether there may be something to read as well."""
+        """Handle an event other than data to read; returns whether there may be data as well."""
         if event & WRITABLE:
             self._write_more()
         return self.fd >= 0 and event & ~WRITABLE != 0
@@ -190,7 +190,7 @@ class SocketOutlet(NetworkOutlet):
         self.connection.resume()
 
     def _write_what_waits(self) -> bool:
-        """All that was unsent has been sent: write what had to wait for that. Whether there is more to come."""
+        """Write chunks that waited until all unsent bytes were sent; returns whether more remain."""
         return False
 
     def stop_reading(self) -> None:
@@ -209,7 +209,7 @@ class SocketOutlet(NetworkOutlet):
             self.reactor.epoll.modify(self.fd, events)
 
     def _part(self) -> None:
-        """Everything has been written: close, or let the client close first."""
+        """Close when everything has been written, or let the client close first."""
         if self.left:
             self.gone()
             return
@@ -219,7 +219,7 @@ class SocketOutlet(NetworkOutlet):
         self.reactor.writer.lingering.add(sock)
 
     def gone(self) -> None:
-        """The connection is over, from either side."""
+        """End the connection, whichever side closed it, and close the descriptor."""
         fd = self.fd
         if fd >= 0:
             self._let_go()
@@ -250,7 +250,7 @@ def _forget_unsent(fd: int) -> None:
 
 
 class Reactor:
-    """The sockets of all clients, and those on which they come."""
+    """The sockets of all clients, and the listening sockets."""
 
     def __init__(self, files: ClientFiles, writer: Writer) -> None:
         self.writer = writer
@@ -271,7 +271,7 @@ class Reactor:
         self._listening[fd] = callback
 
     def remove_reader(self, fd: int, /) -> None:
-        """Do not watch it any more."""
+        """Stop watching this file."""
         if self._listening.pop(fd, None) is not None:
             self.epoll.unregister(fd)
 
@@ -290,7 +290,7 @@ class Reactor:
         self._events.append((fd, READABLE))
 
     def drop(self, fd: int) -> None:
-        """Something failed while a client was accepted: close its socket."""
+        """Close the socket of a client that could not be accepted."""
         for outlet in [one for one in self.writer.outlets if isinstance(one, SocketOutlet) and one.fd == fd]:
             outlet.fd = -1  # which will soon be another client's
             self.writer.outlets.discard(outlet)
@@ -304,7 +304,7 @@ class Reactor:
         self._closing(fd)
 
     def _turn(self, events: list[tuple[int, int]]) -> float:
-        """Read from all these clients, and write; for how many seconds none of them has to be listened to."""
+        """Read from all these clients, and write; returns for how many seconds clients need not be polled."""
         clients = self._clients
         defects = self.writer.broker.defects
         received = 0
@@ -371,7 +371,7 @@ class Reactor:
         return events[first:] + events[:first]
 
     def _readings(self) -> Iterator[Mark]:
-        """Who was read from in this turn, and when; for the watchdog."""
+        """The clients that were read from in this turn, with times; for the watchdog."""
         for fd, _ in self._events:
             outlet = self._clients.get(fd)
             if outlet is not None:

@@ -53,7 +53,7 @@ class NetworkOutlet(Outlet):
         """The other half of the conversation, set right after this one is made."""
 
     def take_chunks(self) -> list[bytes | memoryview]:
-        """What is to be written now: in one piece, unless the chunks are large and copying costs more than it saves."""
+        """The chunks to write now, joined unless they are so large that copying costs more than it saves."""
         chunks = self.chunks
         self.chunks = []
         if len(chunks) > 1 and sum(map(len, chunks)) < _WORTH_PIECES * len(chunks):
@@ -61,7 +61,7 @@ class NetworkOutlet(Outlet):
         return chunks
 
     def note_unsent(self, size: int) -> bool:
-        """So many bytes wait for the client to read them; whether there is memory for them."""
+        """Charge `size` unsent bytes to the client; returns whether there is memory for them."""
         if not size:
             self._unsent_hold = None
             return True
@@ -72,7 +72,7 @@ class NetworkOutlet(Outlet):
         return self._unsent_hold.set(size)
 
     def describe(self) -> dict[str, str]:
-        """Who the client is and what it has sent last, for people."""
+        """The client and what it has sent last, for log lines."""
         return {**self.connection.describe(), "address": self.peer()}
 
     def peer(self) -> str:
@@ -81,7 +81,7 @@ class NetworkOutlet(Outlet):
 
     @abstractmethod
     def flush(self) -> int:
-        """Write all chunks, and close the connection behind them if the outlet is finished; how many bytes went."""
+        """Write all chunks, then close the connection if the outlet is finished; returns the bytes written."""
 
     @abstractmethod
     def abort(self) -> None:
@@ -124,12 +124,12 @@ class Writer:
         """Sockets of connections that were ended here, when all has been written."""
 
     def opened(self, outlet: NetworkOutlet, authenticator: Authenticator, protocol: ListenerProtocol) -> None:
-        """A connection was accepted: its conversation begins."""
+        """Begin the conversation of an accepted connection."""
         outlet.connection = self._protocols[protocol](outlet, authenticator)
         self.outlets.add(outlet)
 
     def closed(self, outlet: NetworkOutlet) -> None:
-        """A connection has ended."""
+        """Forget a connection that has ended."""
         connection, address = outlet.connection, outlet.address
         who = connection.describe()  # as long as it knows
         self.watchdog.mark(lambda: {**who, "address": peer_text(address), "sent": "the end of the connection"})
@@ -159,7 +159,7 @@ class Writer:
         self._loop.call_later(LINGER, self._cut_off, outlet)
 
     def _cut_off_culprits(self) -> None:
-        """End the connections of clients that a defect is blamed on. They get nothing more, least of all an answer."""
+        """End the connections of clients that a defect is blamed on, without writing anything more to them."""
         culprits, self.broker.defects.culprits = self.broker.defects.culprits, []
         for outlet in culprits:
             if outlet in self.outlets:
@@ -188,7 +188,7 @@ class Writer:
         await self.lingering.close_all(_TIME_TO_CLOSE)
 
     def soon(self) -> None:
-        """There may be chunks in outlets: write them before the loop waits again."""
+        """Write chunks that may be in outlets before the loop waits again."""
         broker = self.broker
         if broker.turn.dirty or broker.store is not None or broker.queues.awake:
             self._again()

@@ -24,10 +24,10 @@ DROPPED = "__dropped"
 
 
 def decided(messages: "DataFrame", definition: FlowDefinition, entry: str) -> "DataFrame":
-    """The messages, with a mark (`DROPPED`) on those of which nothing comes in the flow, which lose their payload.
+    """The messages, with a mark (`DROPPED`) and without payload where the flow certainly has no outputs.
 
-    If Spark cannot decide anything in this flow, or little is to be expected of it, the DataFrame as it is: a condition
-    takes Spark some milliseconds to plan, for each micro-batch.
+    Returns the DataFrame unchanged if Spark cannot decide anything in this flow, or would seldom do so: planning a
+    condition takes some milliseconds for each micro-batch.
     """
     document = Document()
     found = dropped(definition, entry, document)

@@ -1,4 +1,4 @@
-"""Values that conditions compare: constants, fields, and what is made of them without computing anything.
+"""Values that conditions compare: constants, fields, and CAST or COALESCE of these.
 
 Only what Spark and ESQL compare in the same way has a kind here: texts without trailing blanks, by code points;
 BOOLEAN; and numbers that have at most 15 characters. With those it makes no difference whether they are compared as
