@@ -15,16 +15,15 @@ Theory of operation
      interpreter lock, costs both threads more.
    - `write()`: some time. The records are written, so they survive the process, but the disk is not forced. They remain
      the beginning of the batch that gathers, and are forced with the rest of it.
-   4. The thread is idle (waits without a timeout), lingers, pauses (waits with a timeout, although there was a
-      commit), or works. `_idle`, `_lingering` and `_pausing` tell the appending thread whether it has to wake it. They
-      are set before the commit thread looks for work, so that nothing that is appended in between is missed.
+4. The thread is idle (waits without a timeout), lingers, pauses (waits with a timeout, although there was a commit), or
+   works. `_idle`, `_lingering` and `_pausing` tell the appending thread whether it has to wake it. They are set before
+   the commit thread looks for work, so that nothing that is appended in between is missed.
 
 A disk in trouble loses nothing that was acknowledged, and acknowledges nothing that may be lost:
 1. Disk full: what was written of the batch is cut off again. After a pause the batch is tried again, until it works.
 2. Any other error, above all one of fdatasync: the kernel may have dropped the dirty pages, and a second fdatasync
-would
-   report success. So this file is not trusted any more. The batch, which is still in memory, is written again in a new
-   segment that starts where the log is known to be safe.
+   would report success. So this file is not trusted any more. The batch, which is still in memory, is written again in
+   a new segment that starts where the log is known to be safe.
 A batch stays in memory until it is forced, so both hold for a batch that was written in part, too.
 """
 

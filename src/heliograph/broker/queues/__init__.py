@@ -1,1 +1,1 @@
-"""Queues: messages wait here, in order, until somebody gets them."""
+"""Queues: messages wait in order until a consumer takes and settles them."""

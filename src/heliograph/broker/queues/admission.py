@@ -1,4 +1,4 @@
-"""What a queue lets in: messages become entries, or are refused one by one."""
+"""Admission: messages that are put become entries of a queue, or are refused one by one."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -28,14 +28,14 @@ class AdmittingQueue(Protocol):
 
     @property
     def storage(self) -> object:
-        """Its place in the log, if it has one."""
+        """Its storage in the log; None before the first persistent message."""
 
     def open_storage(self) -> object:
-        """Give it a place in the log, unless it has one."""
+        """Make its storage in the log, unless it has one."""
 
 
 class Admissions(Protocol):
-    """All queues, as far as admission has to do with them."""
+    """All queues, as far as admission needs them."""
 
     def now(self) -> int:
         """Milliseconds since 1970."""
@@ -46,7 +46,10 @@ class Admissions(Protocol):
 
 
 class Pattern:
-    """What one queue has made of messages, taking all. Others with the same defaults make the same of them."""
+    """The entries that one queue has made of messages.
+
+    Queues with the same defaults make equal ones, so they copy it.
+    """
 
     __slots__ = ("_fields", "_longest", "_number", "_size", "cost", "stored")
 
@@ -84,10 +87,10 @@ def admit(
     patient: bool = False,
     unfit: dict[int, Refusal] | None = None,
 ) -> tuple[list[Entry], dict[int, Refusal]]:
-    """Make entries of the messages that may come in, and say which may not and why, by their place in the run.
+    """Make entries of messages. Returns them, and the refusals by index of the message.
 
-    With `patient`, those that cannot be stored at present may. `unfit` is what `unfit_for_all` said, if it was asked.
-    ProtocolError if one of them is no message.
+    With `patient`, messages that cannot be stored at present are taken. `unfit` is the result of `unfit_for_all`, if
+    known. ProtocolError if one of them is no message.
     """
     definition = queue.definition
     entries, to_store = _entries(queue, messages, queues)
@@ -116,7 +119,7 @@ def admit(
 
 
 def unfit_for_all(messages: Sequence[bytes]) -> dict[int, Refusal]:
-    """Messages that no queue takes, whatever its attributes; to find that out takes time."""
+    """Messages that no queue takes, whatever its attributes. This is slow, so it is done once for all queues."""
     return {
         place: Refusal(refusal.NOT_ALLOWED, why)
         for place, message in enumerate(messages)
@@ -131,7 +134,7 @@ def _entries(queue: AdmittingQueue, messages: Sequence[bytes], queues: Admission
     to_store = False
     last: Peeked | None = None
     for payload, seen in zip(messages, peek_run(messages), strict=True):
-        if seen is not last:  # those of one sender are mostly alike
+        if seen is not last:  # messages of one sender are mostly alike: then `peek_run` returns the same object
             last = seen
             durable, priority, expires, deliver_at, is_told = _circumstances(seen, definition, now)
             offset = NOT_PERSISTENT
@@ -146,9 +149,9 @@ def _entries(queue: AdmittingQueue, messages: Sequence[bytes], queues: Admission
 
 
 def _circumstances(seen: Peeked, definition: QueueDefinition, now: int) -> tuple[bool, int, int, int, bool]:
-    """Persistence, priority, end of life and time of delivery, and whether its receiver has to be told the first two.
+    """Persistence, priority, expiry, delivery time, and whether the header must be rewritten with the first two.
 
-    Where a message does not say, the queue's defaults count.
+    Where the message does not say, the defaults of the queue apply.
     """
     durable, priority, ttl, _, _, deliver_at, delay, expires = seen
     is_told = False

@@ -1,4 +1,4 @@
-"""A binding: messages that are published to a topic filter are put into a queue."""
+"""A binding: messages that are published to topics of a filter are put into a queue."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ _SELECTOR_COST = 20
 
 
 class Binding:
-    """Messages of a topic filter go to a queue."""
+    """One topic filter bound to one queue."""
 
     __slots__ = ("filter", "hold", "name", "no_local", "queue", "selector")
 
@@ -27,9 +27,9 @@ class Binding:
         self.selector = selector
         """Which messages; None for all."""
         self.no_local = no_local
-        """The container whose own messages do not go there; empty for none."""
+        """The container-id whose own messages are left out; empty for none."""
         self.name = name
-        """What an administrator who made it calls it; empty for one of the configuration or of a client."""
+        """The name that an administrator gave it; empty for bindings of the configuration or of clients."""
         length = len(selector.text) if selector else 0
         self.hold = Hold(queue.account, _COST + 2 * len(topic_filter) + _SELECTOR_COST * length)
 
@@ -37,7 +37,7 @@ class Binding:
         return f"Binding({self.filter!r}, {self.queue.name!r})"
 
     def fields(self) -> dict[str, Any]:
-        """What the log is told of it."""
+        """Its form in the record of the queue."""
         selector = self.selector.text if self.selector else ""
         return {"filter": self.filter, "selector": selector, "no_local": self.no_local, "name": self.name}
 
@@ -48,7 +48,7 @@ class Bound(NamedTuple):
     plain: tuple[Queue, ...]
     """They get all messages."""
     choosy: tuple[tuple[Queue, tuple[Binding, ...]], ...]
-    """They get what one of their bindings lets through."""
+    """They get messages that one of their bindings accepts (selector, no-local)."""
 
     @property
     def is_durable(self) -> bool:

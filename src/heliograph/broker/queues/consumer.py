@@ -1,4 +1,4 @@
-"""Who gets messages from a queue."""
+"""Consumers of a queue, and the outcomes with which they settle messages."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
@@ -8,7 +8,7 @@ from heliograph.broker.queues.entry import Entry
 from heliograph.broker.queues.message_view import MessageView
 
 Selector = Callable[[MessageView], object]
-"""Takes a message; true if it is wanted."""
+"""Takes a message; true if it matches."""
 
 
 class Consumer(Protocol):
@@ -20,13 +20,13 @@ class Consumer(Protocol):
 
     @property
     def selector(self) -> Selector | None:
-        """Which messages it wants; None for all."""
+        """Which messages it accepts; None for all."""
 
     @property
     def correlation_id(self) -> Any:
-        """With a value it wants the messages with just this correlation id, which can be found without a search.
+        """With a value, only messages with this correlation id are wanted, which an index finds without a search.
 
-        The selector says the same, for queues in which they cannot. Without one, they have to be.
+        The selector says the same, for deep queues that make no index. Without a selector, an index is always made.
         """
 
     @property
@@ -40,31 +40,30 @@ class Consumer(Protocol):
         """
 
     def look_further(self) -> None:
-        """There was no time to look at all messages, and now there is: `Queue.serve` is to be called."""
+        """There was no time to look at all messages, and now there is: call `Queue.serve`."""
 
     def failed(self) -> None:
-        """`deliver` has raised something unexpected, which is being handled: the consumer is no longer on the queue."""
+        """`deliver` has raised an unexpected exception. The consumer has been removed from the queue."""
 
     def ended(self, refusal: Refusal) -> None:
-        """The queue is gone, and the consumer is no longer on it."""
+        """The queue was deleted, and the consumer has been removed from it."""
 
 
 class Outcome(NamedTuple):
-    """The consumer's word on a message."""
+    """How a consumer settles a message."""
 
     accepted: bool = False
-    """It has done its duty and goes."""
+    """The message was processed and leaves the queue."""
     rejected: bool = False
-    """It cannot be used: it becomes a dead letter."""
+    """The message cannot be processed: it becomes a dead letter."""
     failed: bool = False
-    """It goes back to its place, and the attempt counts; otherwise it is as if it had not been delivered."""
+    """It goes back to its place, and the attempt counts as a failed delivery. If False, the attempt does not count."""
     lost: bool = False
-    """The consumer left without a word on it, and perhaps on others that it had in hand: so nobody is sure that it
-    failed."""
+    """The consumer disconnected without settling it, and perhaps others: it is not certain that this one failed."""
     undeliverable_here: bool = False
     """It goes back, but this consumer does not get it again."""
     reason: str = ""
-    """Of what is rejected: why, for those who look at dead letters."""
+    """Why it was rejected; written on the dead letter."""
 
 
 ACCEPTED = Outcome(accepted=True)
@@ -75,5 +74,5 @@ UNDELIVERABLE_HERE = Outcome(failed=True, undeliverable_here=True)
 
 
 def rejected(reason: str = "") -> Outcome:
-    """The outcome of a message that cannot be used."""
+    """The outcome of a message that cannot be processed."""
     return Outcome(rejected=True, reason=reason)

@@ -1,9 +1,19 @@
-"""Who gets what: the consumers of one queue, and how messages are shared out among them.
+"""The consumers of one queue, and how messages are distributed among them.
 
-Consumers with credit take turns. One that wants everything takes from the front. One that chooses (it has a selector,
-or has said of a message that it cannot use it) looks at each message once: its *mark* in each lane says how far it has
-looked, and what comes back before the mark is remembered apart. One that waits for a correlation id is called when a
-message with that id comes. Browsers have marks too, and take nothing.
+Theory of operation
+
+1. Round robin: consumers with credit stand in `_row` and take turns. `share_out` gives each an equal share of what
+   waits; a consumer without credit leaves the row until `serve` is called for it.
+2. Four kinds of consumers. *Plain* ones take messages from the front. *Selective* ones (with a selector, or barred from
+   a message) have `marks`. Those *by correlation id* are called when the index gets a message with their id
+   (`_called`). *Browsers* have marks too, get copies, and take nothing.
+3. A selective consumer looks at each message once: its mark in each lane is the place up to which it has looked.
+   Messages that come back to a place before the mark are kept in a heap (`returned`) and looked at again.
+4. Looking takes time, and all selective consumers of a broker share one slice per turn. One that runs out of time is
+   `behind`, and goes on in another turn (`look_further`).
+5. Parsed messages are kept (`_parsed`) while other consumers are going to look at them, up to a limit.
+6. `deliver` may do anything: remove the consumer, delete the queue, or raise. So after each call the state is looked at
+   again.
 """
 
 import heapq
@@ -18,14 +28,14 @@ from heliograph.broker.queues.lane import Lane
 
 _LOOK_AT_ONCE = 256
 _BYTES_AT_ONCE = 65_536
-"""Messages that are read back together when a consumer that chooses has to look at them, and about how long they may
-be: to look at a property takes longer than anything else for each byte of a message."""
+"""Messages that are read back together for a selective consumer, and about their total size: finding a property takes
+time for each byte of a message."""
 
 _PARSED_MOST = 8 << 20
-"""Bytes of memory, about, for messages that stay parsed for those who had no more time to look at them."""
+"""About the bytes of memory for messages that stay parsed for consumers that are behind."""
 _PARSED_COST = 500
 _PARSED_TIMES = 4
-"""What a parsed message takes: this much, and so many times its size."""
+"""Memory of a parsed message: a fixed sum, and so many times its size."""
 
 
 class ConsumedQueue(Protocol):
@@ -36,34 +46,34 @@ class ConsumedQueue(Protocol):
 
     @property
     def waiting(self) -> int:
-        """Messages that are there for whoever wants them."""
+        """The number of waiting messages."""
 
     def take(self, most: int) -> list[Entry]:
-        """Take messages from the front, at most so many, for `deliverable`."""
+        """Take at most `most` messages from the front, for `deliverable`."""
 
     def take_by_correlation(self, correlation_id: Any, most: int, consumer: Consumer | None = None) -> list[Entry]:
-        """Take and lock messages with this correlation id, at most so many."""
+        """Take and lock at most `most` messages with this correlation id."""
 
     def deliverable(self, taken: list[Entry]) -> list[Entry] | None:
-        """Lock messages that have been taken, less those that have expired; None if they cannot be read."""
+        """Lock messages that were taken, without expired ones; None if they cannot be read."""
 
     def without_expired(self, entries: list[Entry]) -> list[Entry]:
-        """Those of some entries that are still worth looking at."""
+        """The entries that have not expired."""
 
     def fetch(self, entries: Sequence[Entry]) -> list[Entry] | None:
-        """Read payloads that are not in memory; those that were read, or None if it is not possible."""
+        """Read payloads that are not in memory. Returns the entries that were read, or None if that fails."""
 
     def let_go(self, entries: Iterable[Entry]) -> None:
-        """These were read for a look only."""
+        """Release payloads that were read only to be looked at."""
 
     def may_look(self) -> bool:
-        """Whether there is time to look at messages for those who choose."""
+        """Whether this turn has time left for selective consumers."""
 
     def look_later(self, action: Callable[[], None]) -> None:
         """Do this in another turn."""
 
     def could_not_deliver(self, consumer: Consumer, entries: list[Entry]) -> None:
-        """A consumer was to have these, and something unexpected was raised."""
+        """Delivering these to a consumer has raised an unexpected exception."""
 
 
 class _State:
@@ -74,19 +84,19 @@ class _State:
     def __init__(self, consumer: Consumer, *, by_id: bool) -> None:
         self.consumer = consumer
         self.by_id = by_id
-        """Whether it is called when a message with its correlation id comes."""
+        """Whether it gets messages by the index of correlation ids."""
         chooses = consumer.browse or (consumer.selector is not None and not by_id)
         self.marks: dict[Lane, int] | None = {} if chooses else None
-        """Of one that chooses: the place in each lane up to which it has looked."""
+        """Of selective ones and browsers: the place in each lane up to which it has looked."""
         self.returned: dict[Lane, list[int]] = {}
-        """Of one that chooses: heaps of places before its marks that have to be looked at again."""
+        """Of selective ones: heaps of places before the marks that must be looked at again."""
         self.behind = False
-        """Whether there was no time to look at all that is there."""
+        """Whether it ran out of time before it had looked at all messages."""
         self.ready = False
-        """Whether it stands in the row of those who get something."""
+        """Whether it is in `_row`."""
 
     def wants(self, entry: Entry) -> bool:
-        """Whether the consumer may have this message. The payload has to be in memory if it has a selector."""
+        """Whether the consumer accepts this message. With a selector, the payload must be in memory."""
         if entry.barred is not None and self.consumer in entry.barred:
             return False
         selector = self.consumer.selector
@@ -100,11 +110,11 @@ class Consumers:
         self._queue = queue
         self._states: dict[Consumer, _State] = {}
         self._row: deque[_State] = deque()
-        """Those who may have credit, the next in turn first. Browsers and those who wait for an id are elsewhere."""
+        """Consumers that may have credit, the next in turn first; without browsers and those by correlation id."""
         self._browsers: dict[_State, None] = {}
         self._by_id: dict[Any, list[_State]] = {}
         self._called: dict[_State, None] = {}
-        """Those who wait for an id, and for whom something may have come."""
+        """Consumers by correlation id for which a message may have come."""
         self._choosy: dict[_State, None] = {}
         self._parsed: list[Entry] = []
         self._parsed_size = 0
@@ -116,7 +126,7 @@ class Consumers:
         return iter(list(self._states))
 
     def add(self, consumer: Consumer) -> None:
-        """A consumer that gets messages from now on."""
+        """Add a consumer."""
         by_id = consumer.correlation_id is not None and self._queue.index is not None
         state = self._states[consumer] = _State(consumer, by_id=by_id)
         if consumer.browse:
@@ -130,7 +140,7 @@ class Consumers:
             self._line_up(state)
 
     def remove(self, consumer: Consumer) -> None:
-        """A consumer that gets nothing any more."""
+        """Remove a consumer."""
         state = self._states.pop(consumer, None)
         if state is None:
             return
@@ -150,10 +160,10 @@ class Consumers:
             state.ready = True
             self._row.append(state)
 
-    # What happens to messages
+    # Changes of messages.
 
     def note_ids(self, entries: Iterable[Entry]) -> None:
-        """These have come, or come back: call those who wait for their correlation ids."""
+        """Messages have come, or come back: note the consumers that wait for their correlation ids."""
         index = self._queue.index
         assert index is not None
         for entry in entries:
@@ -161,7 +171,7 @@ class Consumers:
                 self._called[state] = None
 
     def note_returned(self, lane: Lane, entries: Sequence[Entry]) -> None:
-        """These are back in their places: those who choose have to look again."""
+        """Messages are back in their places: selective consumers that passed them must look again."""
         for state in self._choosy:
             mark = state.marks.get(lane, 0) if state.marks is not None else 0
             for entry in entries:
@@ -169,7 +179,7 @@ class Consumers:
                     heapq.heappush(state.returned.setdefault(lane, []), entry.place)
 
     def bar(self, consumer: Consumer, entry: Entry) -> None:
-        """A consumer does not get this message again."""
+        """Bar a consumer from a message. A plain consumer becomes selective by that."""
         if entry.barred is None:
             entry.barred = set()
         entry.barred.add(consumer)
@@ -178,34 +188,34 @@ class Consumers:
             state.marks = {}
             self._choosy[state] = None
 
-    # Looking takes time, and others want their turn
+    # Looking takes time, and other work must not wait.
 
     def is_behind(self, consumer: Consumer) -> bool:
-        """Whether there are messages that a consumer has not looked at, for want of time."""
+        """Whether a consumer has not looked at all messages because it ran out of time."""
         state = self._states.get(consumer)
         return state is not None and state.behind
 
     def _has_time(self, state: _State) -> bool:
-        """Whether a consumer may look at more messages in this turn; otherwise it goes on in another one."""
+        """Whether a consumer may look at more messages in this turn. If not, it goes on in another one."""
         state.behind = not self._queue.may_look()
         if state.behind:
             self._queue.look_later(self.look_further)
         return not state.behind
 
     def put_off(self, consumer: Consumer) -> None:
-        """The messages are not known yet: a consumer goes on when they are."""
+        """The messages are still being loaded: the consumer goes on afterwards."""
         if state := self._states.get(consumer):
             state.behind = True
 
     def look_further(self) -> None:
-        """Those who had to wait go on."""
+        """Let the consumers that are behind go on."""
         for state in [one for one in self._states.values() if one.behind]:
             state.consumer.look_further()
 
-    # Sharing out
+    # Distribution.
 
     def serve(self, consumer: Consumer) -> None:
-        """Give one consumer what there is for it."""
+        """Deliver to one consumer what waits for it, as far as it has credit."""
         state = self._states.get(consumer)
         if state is None:
             return
@@ -221,7 +231,7 @@ class Consumers:
             self._forget_parsed()
 
     def share_out(self) -> None:
-        """Give everybody what there is, in equal parts as far as they take it."""
+        """Deliver what waits to all consumers, in equal parts as far as they take it."""
         if self._called:
             called, self._called = self._called, {}
             for state in called:
@@ -230,6 +240,7 @@ class Consumers:
         in_vain = 0
         turns = share = 0
         while row and in_vain < len(row) and (there := queue.waiting):
+            # A new round: equal shares of what is left.
             if not turns:
                 turns, share = len(row), -(-there // len(row))
             turns -= 1
@@ -251,12 +262,12 @@ class Consumers:
             self._forget_parsed()
 
     def _give(self, state: _State, most: int) -> bool:
-        """Give a consumer at most so many messages; whether there was one for it."""
+        """Deliver at most `most` messages to a consumer. Returns whether there was one for it."""
         if most <= 0:
             return False
         queue = self._queue
         given = False
-        while most > 0:  # what has expired is taken and not given, so once may not be enough
+        while most > 0:  # expired messages are taken but not delivered, so once may not be enough
             taken = queue.take(most) if state.marks is None else self._choose(state, most)
             if not taken:
                 break
@@ -282,7 +293,7 @@ class Consumers:
             self._queue.could_not_deliver(state.consumer, entries)
 
     def _answer(self, state: _State) -> None:
-        """Give a consumer that waits for a correlation id what there is with that id."""
+        """Deliver messages with its correlation id to a consumer."""
         credit = state.consumer.credit
         if credit <= 0 or state.consumer not in self._states:
             return
@@ -291,7 +302,7 @@ class Consumers:
             self._deliver(state, entries)
 
     def _choose(self, state: _State, most: int) -> list[Entry]:
-        """Take messages that a consumer wants, at most so many, from where it has not looked yet."""
+        """Take at most `most` messages that a selective consumer accepts, from where it has not looked yet."""
         chosen: list[Entry] = []
         state.behind = False
         marks = state.marks
@@ -320,7 +331,7 @@ class Consumers:
         return chosen
 
     def _look(self, state: _State, some: list[Entry], most: int, end: int) -> tuple[list[Entry] | None, int]:
-        """Which of some entries a consumer wants, and the place up to which it has looked; None if not readable."""
+        """The entries that a consumer accepts, and the place up to which it has looked; None if they cannot be read."""
         fetched: list[Entry] = []
         if state.consumer.selector is not None:
             got = self._queue.fetch(some)
@@ -340,7 +351,7 @@ class Consumers:
         return wanted, end
 
     def _look_again(self, state: _State, lane: Lane, chosen: list[Entry], most: int) -> None:
-        """Take what has come back to places where a consumer has looked before."""
+        """Look at messages that came back to places before the mark."""
         places = state.returned[lane]
         while places and len(chosen) < most and self._has_time(state):
             place = heapq.heappop(places)
@@ -356,7 +367,7 @@ class Consumers:
                 chosen.append(entry)
 
     def _show(self, state: _State) -> None:
-        """Give a browser copies of what it has not seen."""
+        """Deliver copies of messages to a browser that it has not seen."""
         state.behind = False
         marks = state.marks
         assert marks is not None
@@ -377,9 +388,9 @@ class Consumers:
                     return
 
     def _forget_parsed(self) -> None:
-        """Parsed messages take more room than they are worth once everybody has looked.
+        """Release parsed messages when all consumers have looked, or when they take too much memory.
 
-        Whoever had no more time is going to look at some of them soon.
+        Consumers that are behind are going to look at some of them soon.
         """
         if self._parsed_size < _PARSED_MOST and any(state.behind for state in self._states.values()):
             return
@@ -394,7 +405,7 @@ class Consumers:
 
 
 def _few(some: list[Entry], end: int) -> tuple[list[Entry], int]:
-    """As many of some entries as can be looked at in a short time, one at least, and the place behind them."""
+    """As many of these entries as can be looked at in a short time, at least one, and the place behind them."""
     size = 0
     for at, entry in enumerate(some):
         size += entry.size

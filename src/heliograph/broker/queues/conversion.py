@@ -1,7 +1,7 @@
-"""Spans of MQTT publications become AMQP messages, and the other way round.
+"""Converts spans of MQTT messages to AMQP messages, and back.
 
-What becomes of each message is the business of `heliograph.mapping`; here is what that means for runs of them.
-Messages in a row that differ in their payloads only become one span, if the payloads have one length.
+`heliograph.mapping` converts single messages; this module does it for many at once. Consecutive AMQP messages that
+differ only in payloads of equal length become one span.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ def amqp_messages(span: Span, now: float, wall: int) -> list[bytes]:
 
 
 def spans_of(topic: bytes, messages: Sequence[bytes], now: float, wall: int) -> list[tuple[int, Span]]:
-    """Publications to a topic that say what these messages say, each with the place of its first message.
+    """Spans with the same content as these messages, each with the index of its first message.
 
     Messages that have expired are not among them. `now` is the broker's clock, `wall` milliseconds since 1970. Raises
     DecodeError for what is no message.

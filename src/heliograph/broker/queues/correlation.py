@@ -1,4 +1,4 @@
-"""Finding messages by their correlation id without a search, for those who wait for just one answer."""
+"""An index of messages by correlation id, for consumers that wait for one answer."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -8,7 +8,7 @@ from heliograph.broker.core.memory import Account, Hold
 from heliograph.broker.queues.entry import WAITING, Entry
 
 _COST = 450
-"""Bytes of memory that an entry takes here, its identifier aside."""
+"""Bytes of memory of an entry in the index, without its identifier."""
 
 
 def _cost_of(correlation_id: Any) -> int:
@@ -25,7 +25,7 @@ class CorrelationIndex:
         self._id_of: dict[Entry, Any] = {}
 
     def add(self, entries: Iterable[Entry]) -> None:
-        """Take up entries; those without a correlation id cannot be found here."""
+        """Add entries. Those without a correlation id are left out."""
         size = 0
         for entry in entries:
             correlation_id = entry.message.fields[CORRELATION_ID]
@@ -37,7 +37,7 @@ class CorrelationIndex:
         self._hold.set(self._hold.size + size)
 
     def forget(self, entries: Iterable[Entry]) -> None:
-        """These are no longer in the queue."""
+        """Remove entries that are no longer in the queue."""
         size = 0
         for entry in entries:
             correlation_id = self._id_of.pop(entry, None)
@@ -54,5 +54,5 @@ class CorrelationIndex:
         return self._id_of.get(entry)
 
     def waiting(self, correlation_id: Any) -> list[Entry]:
-        """The entries with this id that wait."""
+        """The waiting entries with this id."""
         return [entry for entry in self._by_id.get(correlation_id, ()) if entry.state == WAITING]

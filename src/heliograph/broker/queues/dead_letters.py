@@ -1,4 +1,4 @@
-"""Dead letters: where messages go that nobody could use, what is written on them, and the way back."""
+"""Dead letters: moving messages that could not be processed to another queue, with the reason, and back (redrive)."""
 
 from collections import Counter
 from collections.abc import Generator
@@ -32,7 +32,7 @@ _MOVE_AT_ONCE = 200
 
 
 class DeadLetterHost(Protocol):
-    """All queues, as far as dead letters have to do with them."""
+    """All queues, as far as dead letters need them."""
 
     dead_letter_queue: str
     """Takes the dead letters of queues that name no other place for them."""
@@ -60,7 +60,7 @@ class DeadLetterHost(Protocol):
 def move_to_dead_letters(
     queues: DeadLetterHost, queue: Queue, entries: list[Entry], reason: str, *, backed_out: bool
 ) -> bool:
-    """Move messages that somebody had to where dead letters of their queue go; False if there is no such place now."""
+    """Move locked messages to the dead-letter queue of their queue; False if there is none for them now."""
     target = _place_for_dead_letters(queues, queue, len(entries), backed_out=backed_out)
     if target is None or queues.trouble is not None or queue.fetch(entries) is None:
         return False
@@ -76,7 +76,7 @@ def move_to_dead_letters(
         }
         try:
             payload = with_annotations(entry.payload, written)
-        except UNREADABLE:  # it may have been rejected just because it makes no sense
+        except UNREADABLE:  # perhaps it was rejected because it is malformed: move it as it is
             payload = entry.payload
         offset = NOT_PERSISTENT
         if entry.offset >= 0 and target.keeps:
@@ -90,7 +90,7 @@ def move_to_dead_letters(
 
 
 def _place_for_dead_letters(queues: DeadLetterHost, queue: Queue, number: int, *, backed_out: bool) -> Queue | None:
-    """The backout queue for what failed too often, else the queue's dead-letter queue, else the server's."""
+    """The backout queue for messages that failed too often, else the queue's dead-letter queue, else the server's."""
     definition = queue.definition
     names = [definition.backout_queue] if backed_out else []
     for name in [*names, definition.dead_letter_queue, queues.dead_letter_queue]:
@@ -100,18 +100,18 @@ def _place_for_dead_letters(queues: DeadLetterHost, queue: Queue, number: int, *
             continue
         if found is not None and found is not queue and _is_for_all(found) and found.takes(number):
             return found
-    # The last resort takes everything, full or not: what finds no place here would be lost or go round for ever.
+    # The last resort takes everything, full or not: otherwise messages would be lost or redelivered for ever.
     last = queues.find(SERVER_DEAD_LETTER_QUEUE)
     return None if last is queue else last
 
 
 def _is_for_all(queue: Queue) -> bool:
-    """Whether it is no client's own: what others have sent has no place in temporary queues and subscriptions."""
+    """Whether it belongs to no client: temporary queues and subscriptions must not get messages of others."""
     return not (queue.definition.temporary or queue.definition.internal)
 
 
 def _move(queues: DeadLetterHost, queue: Queue, entries: list[Entry], to: Queue, copies: list[Entry]) -> bool:
-    """Messages that are locked leave a queue and are in another one, as one step; False if they stay locked."""
+    """Move locked messages to another queue, in one unit of work; False if they stay locked."""
     work = queues.begin(limit=max(LIMIT, 2 * len(entries)), moves=True)
     work.add_puts(to, copies)
     to.note_put(copies, cost_of(copies))
@@ -125,12 +125,12 @@ def _move(queues: DeadLetterHost, queue: Queue, entries: list[Entry], to: Queue,
     return not any(refused)
 
 
-# The way back
+# Redrive.
 
 
 @dataclass(slots=True)
 class Redriven:
-    """What became of dead letters that were to go back."""
+    """The result of a redrive."""
 
     moved: int = 0
     left: Counter[str] = field(default_factory=Counter)
@@ -140,9 +140,9 @@ class Redriven:
 def redrive(
     queues: DeadLetterHost, queue: Queue, most: int = 0, origin: str = ""
 ) -> Generator[bool | None, None, Redriven]:
-    """Send dead letters back to the queues they came from, oldest first; at most so many, and only those from `origin`.
+    """Send dead letters back to their queues, oldest first, at most `most` (0: all), and only those from `origin`.
 
-    They are as they were before, and their failed deliveries are forgotten.
+    The annotations of dead letters are removed, and failed deliveries are counted from 0 again.
     """
     yield from queue.load_in_steps()
     result = Redriven()
@@ -154,7 +154,7 @@ def redrive(
     for looked, entry in enumerate(queue.browse(), 1):
         if not looked % _LOOK_AT_ONCE:
             yield None
-        if entry.state != WAITING or queue.fetch([entry]) is None:  # others have had their turn
+        if entry.state != WAITING or queue.fetch([entry]) is None:  # taken by a consumer in a turn in between
             continue
         assert entry.payload is not None
         try:

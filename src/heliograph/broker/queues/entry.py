@@ -7,26 +7,29 @@ from heliograph.amqp.messages import with_header
 from heliograph.broker.queues.message_view import MessageView
 
 PENDING, WAITING, TAKEN, IN_WORK, GONE = range(5)
-"""States: not in its place yet (not safe, not committed, or delayed); there for whoever wants it; delivered and not
-settled; settled in a unit of work; no longer in the queue."""
+"""States: not visible yet (not safe, not committed, or delayed); waiting in its lane; delivered and not settled;
+settled in an open unit of work; no longer in the queue."""
 
 NOT_PERSISTENT, NOT_STORED = -1, -2
-"""Offsets of messages that are never stored, and of those that will be."""
+"""Offsets of messages that are never stored, and of those that are still to be stored."""
 
 
 ENTRY_COST = 350
-"""Bytes of memory that a message takes in its queue beside its own."""
+"""Bytes of memory of an entry, without its message."""
 
 
 def cost_of(entries: "Sequence[Entry]") -> int:
-    """Bytes of memory that these take, less the payloads of persistent messages, which need not stay in memory."""
-    if len(entries) == 1:  # as with each message that comes on its own
+    """Bytes of memory to charge for entries.
+
+    Payloads of persistent messages count elsewhere (`queue_storage.Memory`).
+    """
+    if len(entries) == 1:  # fast path for single messages
         return ENTRY_COST + entries[0].size if entries[0].offset == NOT_PERSISTENT else ENTRY_COST
     return ENTRY_COST * len(entries) + sum([entry.size for entry in entries if entry.offset == NOT_PERSISTENT])
 
 
 class Entry:
-    """A message in its place."""
+    """One message in one queue."""
 
     __slots__ = (
         "barred",
@@ -54,13 +57,16 @@ class Entry:
         offset: int,
     ) -> None:
         self.payload = payload
-        """The whole AMQP message as it came; None while it is only in the log. `Consumer.deliver` finds it here."""
+        """The encoded AMQP message as it came; None while it is only in the log.
+
+        It is set when `Consumer.deliver` is called.
+        """
         self.size = size
         self.priority = priority
         self.expires = expires
-        """Milliseconds since 1970 when it is no longer worth delivering; 0: never."""
+        """When it expires, in milliseconds since 1970; 0: never."""
         self.deliver_at = deliver_at
-        """Milliseconds since 1970 before which nobody gets it; 0: at once."""
+        """Before when it is not delivered, in milliseconds since 1970; 0: at once."""
         self.put_at = put_at
         """Milliseconds since 1970 when it came."""
         self.offset = offset
@@ -68,7 +74,7 @@ class Entry:
         self.place = -1
         """Its place in its lane."""
         self.deliveries = 0
-        """Attempts to deliver it that failed."""
+        """Failed deliveries."""
         self.state = PENDING
         self.barred: set[object] | None = None
         """Consumers that do not get it again."""
@@ -76,14 +82,14 @@ class Entry:
 
     @property
     def message(self) -> MessageView:
-        """The message as selectors see it, read as far as they ask. Its payload has to be in memory."""
+        """The message as selectors see it, parsed on demand. Its payload must be in memory."""
         if self.parsed is None:
             assert self.payload is not None
             self.parsed = MessageView(self.payload, self.deliveries)
         return self.parsed
 
     def outgoing(self, now: int) -> bytes:
-        """What a receiver gets at this time (milliseconds since 1970): the header tells of attempts and time left."""
+        """The encoded message for a consumer at this time: the header gets the delivery count and the remaining ttl."""
         payload = self.payload
         assert payload is not None
         if self.expires:

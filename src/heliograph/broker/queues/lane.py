@@ -1,10 +1,16 @@
-"""A lane: the messages of one priority, in the order that they came.
+"""A lane: the messages of one priority, in the order of arrival.
 
-Each message has a *place*, a number that never changes while it is in the lane. Whoever takes a message leaves a hole
-at its place, and giving it back fills the hole, so that a message that comes back is exactly where it was.
+Theory of operation
 
-Holes at the front are cut off now and then. What comes back to a place that was cut off, or is left behind alone among
-holes while thousands pass by, is a *straggler*: those are few, and are kept apart as a sorted list.
+1. Each message has a *place*, a number that does not change while it is in the lane. Taking a message leaves a hole at
+its
+   place, and giving it back fills the hole: a released message is exactly where it was.
+2. `_slots[i]` has place `_base + i`. Before `_head` there are only holes, so taking from the front needs no search.
+Holes
+   at the front are cut off now and then, when at least half of the list is holes: so each slot is moved rarely.
+3. *Stragglers* are messages whose place is before `_base`: given back after the cut, or left alone among thousands of
+   holes. They are few, and are kept in a list sorted by place, which comes before all slots.
+4. `count` is the number of messages in slots and stragglers together.
 """
 
 from bisect import bisect_left
@@ -15,20 +21,20 @@ from heliograph.broker.queues.entry import WAITING, Entry
 
 _WORTH_CUTTING = 1024
 _MOSTLY_HOLES = 8
-"""When the lane is so many times as long as it has messages, those that are there become stragglers."""
+"""When the slots are so many times as many as the messages, all messages become stragglers."""
 
 _place_of = attrgetter("place")
 
 
 class Lane:
-    """Stragglers, and behind them entries by place: `_slots[0]` has place `_base`; before `_head` are only holes."""
+    """The messages of one priority: stragglers, and behind them entries by place."""
 
     __slots__ = ("_base", "_head", "_slots", "_stragglers", "count", "priority")
 
     def __init__(self, priority: int) -> None:
         self.priority = priority
         self.count = 0
-        """Entries that are there; the rest are holes."""
+        """Number of entries; the other slots are holes."""
         self._slots: list[Entry | None] = []
         self._base = 0
         self._head = 0
@@ -36,11 +42,11 @@ class Lane:
 
     @property
     def end(self) -> int:
-        """The place that the next one gets."""
+        """The place that the next entry gets."""
         return self._base + len(self._slots)
 
     def __iter__(self) -> Iterator[Entry]:
-        """Entries in order; the lane may change meanwhile, of which the iteration learns nothing."""
+        """Iterate over a snapshot of the entries, in order."""
         yield from list(self._stragglers)
         yield from [entry for entry in self._slots[self._head :] if entry is not None]
 
@@ -55,7 +61,7 @@ class Lane:
         return self._slots[self._head]
 
     def append(self, entries: Sequence[Entry]) -> None:
-        """Let entries wait behind all others."""
+        """Append entries at the end."""
         for place, entry in enumerate(entries, self._base + len(self._slots)):
             entry.place = place
             entry.state = WAITING
@@ -82,7 +88,7 @@ class Lane:
         return found if found is not None and found.place == place else None
 
     def take(self, most: int) -> list[Entry]:
-        """Take entries from the front, at most so many."""
+        """Take at most `most` entries from the front."""
         if self._stragglers:
             some = self._stragglers[:most]
             del self._stragglers[:most]
@@ -92,7 +98,7 @@ class Lane:
         slots, head = self._slots, self._head
         taken: list[Entry] = slots[head : head + number]  # type: ignore[assignment]
         at = head + number
-        if None in taken:  # comparing identities, at the speed of C
+        if None in taken:  # a fast search in C; there are no holes in most cases
             taken = [entry for entry in taken if entry is not None]
             while len(taken) < number:
                 if (entry := slots[at]) is not None:
@@ -106,7 +112,7 @@ class Lane:
         return taken
 
     def remove(self, entries: Sequence[Entry]) -> None:
-        """Take these entries, wherever they are."""
+        """Remove these entries, wherever they are."""
         slots, base = self._slots, self._base
         for entry in entries:
             if entry.place >= base:
@@ -118,7 +124,7 @@ class Lane:
             self._leave_behind()
 
     def give_back(self, entries: Sequence[Entry]) -> None:
-        """Put entries that were taken where they were."""
+        """Put entries that were taken back to their places."""
         slots, base = self._slots, self._base
         late = []
         for entry in entries:
@@ -131,14 +137,14 @@ class Lane:
                 self._head = min(self._head, at)
         if late:
             late.sort(key=_place_of)
-            if not self._stragglers or self._stragglers[-1].place < late[0].place:  # nearly always
+            if not self._stragglers or self._stragglers[-1].place < late[0].place:  # the most frequent case
                 self._stragglers += late
             else:
                 self._stragglers = sorted(self._stragglers + late, key=_place_of)
         self.count += len(entries)
 
     def _cut(self) -> None:
-        """Cut holes off the front, but only if that is not much work for what it gains."""
+        """Cut holes off the front if they are at least half of the slots: so the cost per message stays constant."""
         if not self.count:
             self._leave_behind()
         elif 2 * self._head >= len(self._slots):
@@ -147,7 +153,7 @@ class Lane:
             self._head = 0
 
     def _leave_behind(self) -> None:
-        """Keep only the entries, if there are any: all that come from now on have places behind them."""
+        """Make all entries stragglers and drop the slots. Places of new entries go on behind them."""
         if self.count > len(self._stragglers):
             self._stragglers += [entry for entry in self._slots[self._head :] if entry is not None]
         self._base += len(self._slots)

@@ -1,10 +1,9 @@
-"""Getting to know the messages that are in the log: after a restart, when somebody first looks into a queue.
+"""Loading: reading the messages of queues from the log after a restart, when one of the queues is first used.
 
-The messages of all queues lie mixed in the log. So whoever looks into one queue first has that part of the log gone
-through, once, for all queues that nobody has looked into: to do it queue by queue would read the same again and again.
-
-That may take long, so it is work in slices. Until it is done nobody sees anything of it: whoever wants messages waits,
-and what is put meanwhile waits behind what is found.
+The messages of all queues are mixed in the log. So the first use of any queue loads all queues that are not loaded:
+doing it queue by queue would read the same part of the log again and again. This may take long, so it is done in
+slices. Until it is finished nothing of it is visible: consumers wait, and messages that are put meanwhile go behind
+those that are found.
 """
 
 import heapq
@@ -32,19 +31,19 @@ from heliograph.log import (
 
 _READ_AT_ONCE = 64 << 10
 _AT_ONCE = 500
-"""Messages that are taken up in one step."""
+"""Messages that are added to a queue in one step."""
 
 
 class Loading:
-    """One way through the log, for all queues that nobody has looked into. Messages must not be moved meanwhile."""
+    """One pass over the log, for all queues that are not loaded. The log must not be compacted meanwhile."""
 
     def __init__(self, ledger: MessageLog, memory: Memory, queues: Iterable[Queue]) -> None:
         self.wanted: dict[QueueContents, None] = {}
-        """Those into which somebody wants to look."""
+        """The queues that are being waited for."""
         self._ledger = ledger
         self._memory = memory
         self._room = self._had = memory.budget - memory.held
-        """Bytes of payloads that may stay in memory, and how many that were at the beginning of the step."""
+        """Bytes of payloads that may still be kept in memory, and the same at the beginning of the step."""
         self._found: dict[Queue, _Found] = {}
         self._storages: dict[int, tuple[Queue, QueueStorage]] = {}
         """By the number of the cursor."""
@@ -53,12 +52,12 @@ class Loading:
             self._found[queue] = _Found()
             self._storages[queue.storage.cursor.number] = queue, queue.storage
         self._chunks: dict[int, Chunk | None] = dict.fromkeys(self._storages)
-        """Where the messages that were found last lie: so do the next ones, as a rule."""
+        """The chunk of the last message of each cursor; the next message is usually in the same one."""
 
     def steps(self) -> Steps:
-        """Find all messages that are in the log and safe, and let the queues know them.
+        """Read all messages that are safe, and add them to their queues.
 
-        A Problem if the log is damaged: then the queues know as little as before.
+        A Problem if the log is damaged; then nothing is added.
         """
         try:
             yield from self._read()
@@ -76,7 +75,7 @@ class Loading:
     def _read(self) -> Steps:
         for records in _records(self._ledger, [storage for _, storage in self._storages.values()]):
             for record in records:
-                # There may be as many records as messages, and then this is what counts.
+                # Fast path: there may be as many records as messages.
                 alone = single_queue_message(record.body) if record.count == 1 else None
                 if alone is not None:
                     self._take_alone(record, *alone)
@@ -86,12 +85,12 @@ class Loading:
             yield None
 
     def _charge(self) -> None:
-        """What has been kept in memory in this step counts as being there."""
+        """Count the payloads that this step has kept in memory."""
         self._memory.add(self._had - self._room)
         self._room = self._had = self._memory.budget - self._memory.held
 
     def _counts(self, record: Record, number: int, offset: int) -> bool:
-        """Whether a record is where messages of a cursor are: they may be done with, or copied to another place."""
+        """Whether this record is the valid copy of messages that the cursor still has."""
         if number not in self._chunks:
             return False
         chunk = self._chunks[number]
@@ -133,7 +132,7 @@ class Loading:
                         yield None
 
     def _take_up(self, queue: Queue, found: "_Found") -> Steps:
-        """Let a queue know its messages; those that were put meanwhile come last."""
+        """Add messages to a queue; those that were put meanwhile come last."""
         storage = queue.storage
         assert storage is not None
         entries = found.in_order()
@@ -148,12 +147,12 @@ class Loading:
             while _take_up_late(queue, storage):
                 yield None
         finally:
-            storage.loaded = True  # if something went wrong, it knows what it knows, and nothing twice
+            storage.loaded = True  # even after an error: loading again would add messages twice
             queue.let_time_go_on()
 
 
 def _take_up_late(queue: Queue, storage: QueueStorage) -> bool:
-    """Let a queue know some of what was put meanwhile; whether there is more."""
+    """Add some messages that were put meanwhile. Returns whether there are more."""
     some = storage.late[:_AT_ONCE]
     del storage.late[:_AT_ONCE]
     if some and not queue.deleted:
@@ -163,7 +162,7 @@ def _take_up_late(queue: Queue, storage: QueueStorage) -> bool:
 
 
 def _give_up(queue: Queue, storage: QueueStorage) -> None:
-    """What is in the log cannot be read: whoever looks next may have more luck."""
+    """Loading has failed: leave the persistent messages in the log, so that the next use tries again."""
     late, storage.late = storage.late, []
     if not queue.deleted:
         queue.take_up(queue.leave_in_log(storage, late))
@@ -171,18 +170,18 @@ def _give_up(queue: Queue, storage: QueueStorage) -> None:
 
 
 class _Found:
-    """Messages of one queue, on the way to the order that they had."""
+    """The messages of one queue, to be brought into their order."""
 
     __slots__ = ("delayed", "runs")
 
     def __init__(self) -> None:
         self.runs: list[list[Entry]] = []
-        """Each in the order that they came: copies may lie behind later ones."""
+        """Lists, each in order of offset: copies of compaction may be behind later messages in the log."""
         self.delayed: list[tuple[int, int, Entry]] = []
-        """A heap, by the time that each was to wait for."""
+        """A heap of delayed messages, by delivery time."""
 
     def add(self, entries: list[Entry]) -> None:
-        """These come next in the log."""
+        """Add messages in the order of the log."""
         if delayed := [entry for entry in entries if entry.deliver_at]:
             for entry in delayed:
                 heapq.heappush(self.delayed, (max(entry.deliver_at, entry.put_at), entry.offset, entry))
@@ -195,7 +194,7 @@ class _Found:
             self.runs.append(entries)
 
     def in_order(self) -> Iterator[Entry]:
-        """All of them."""
+        """All messages in the order in which they became visible."""
         delayed = self.delayed
         for entry in heapq.merge(*self.runs, key=_offset_of):
             while delayed and delayed[0][:2] < (entry.put_at, entry.offset):

@@ -1,4 +1,4 @@
-"""What selectors see of an AMQP message: its sections, read when somebody asks, once."""
+"""An AMQP message as selectors see it: its sections, each parsed once, on demand."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ from heliograph.amqp.messages import (
 
 
 class MessageView:
-    """One message. Whoever looks at it with several selectors makes one view for all of them.
+    """One message. Several selectors share one view.
 
     `header` is (durable, priority, ttl, first acquirer, delivery count), `fields` the 13 fields of the properties in
     the order of the standard, `application` the application properties by name. A section that cannot be read is
@@ -32,12 +32,12 @@ class MessageView:
     header: tuple[Any, ...]
 
     def __init__(self, payload: bytes, delivery_count: int | None = None) -> None:
-        """`delivery_count` is what the queue knows of failed deliveries; None if it has nothing to add."""
+        """`delivery_count` replaces the one of the header; None to use the header."""
         self.payload = payload
         self._delivery_count = delivery_count
 
     def __getattr__(self, name: str) -> Any:
-        # Called for slots that have not been filled yet, so the second look costs no call.
+        # Called only for slots that are not set yet, so later accesses cost no call.
         reader, nothing = _READERS[name] if name in _READERS else _no_such(name)
         try:
             found = reader(self.payload)

@@ -1,4 +1,4 @@
-"""A queue: messages are put, consumers get them, and settle them."""
+"""A queue: putting messages, consumers, and settling. `queue_contents` has the state of the messages."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -17,7 +17,7 @@ from heliograph.broker.queues.refusal import Put
 from heliograph.broker.queues.statistics import QueueStatistics
 
 _INDEXED_AT_ONCE = 500
-"""A queue that has no more messages than this gets an index of them as soon as somebody has a use for one."""
+"""A queue with at most so many messages gets an index of correlation ids as soon as a consumer can use one."""
 _FORGOTTEN_AT_ONCE = 500
 
 
@@ -25,14 +25,14 @@ class OpenUnitOfWork(Protocol):
     """A unit of work, as queues see it."""
 
     def add_puts(self, queue: "Queue", entries: list[Entry]) -> Refusal | None:
-        """Put these at the commit; why not, otherwise."""
+        """Put these at the commit. Returns a refusal, or None."""
 
     def add_settled(self, queue: "Queue", entries: list[Entry], outcome: Outcome, consumer: Consumer | None) -> None:
         """Settle these at the commit."""
 
 
 class QueueHost(ContentsHost, Protocol):
-    """All queues, as far as one of them has to do with them."""
+    """All queues, as far as one of them needs the others."""
 
     @property
     def writes(self) -> object:
@@ -43,25 +43,26 @@ class QueueHost(ContentsHost, Protocol):
         """Why no persistent message can be taken at present."""
 
     def place(self, runs: "dict[Queue, list[Entry]]") -> bool:
-        """Show messages that need not be stored, and gather the others; whether there are any of those."""
+        """Make messages visible that need not be stored, and gather the others. Returns whether there are others."""
 
     def open_storage(self, queue: "Queue") -> None:
-        """Give a queue a place for persistent messages in the log, unless it has one."""
+        """Make the storage of a queue in the log, unless it has one."""
 
     def note_shown(self, queue: "Queue", entries: list[Entry]) -> None:
-        """Persistent messages that anybody may have now."""
+        """Persistent messages have become visible."""
 
     def do_in_slices(self, owner: object, steps: Steps) -> None:
-        """Do this bit by bit."""
+        """Do this in slices."""
 
     def move_to_dead_letters(self, queue: "Queue", entries: list[Entry], reason: str, *, backed_out: bool) -> bool:
-        """Move messages that somebody had to where dead letters go; False if there is no such place now."""
+        """Move locked messages to a dead-letter queue; False if there is none for them now."""
 
 
 class Queue(QueueContents):
-    """Found or made by `Queues`. Everything takes runs.
+    """Found or made by `Queues`. All methods take several messages at once.
 
-    What was put is handed to consumers at the end of the turn, persistent messages when they are safe.
+    Messages are delivered to consumers at the end of the turn in which they were put; persistent ones when they are
+    safe.
     """
 
     def __init__(
@@ -70,18 +71,17 @@ class Queue(QueueContents):
         super().__init__(queues, definition, storage)
         self._queues = queues
         self.creator = creator
-        """Of a temporary queue: who made it, and takes it along."""
+        """Of a temporary queue: the link or connection with which it is deleted."""
         self.keeps = queues.writes is not None and not definition.temporary
         """Whether persistent messages go to the log."""
 
-    # Putting
+    # Putting.
 
     def put(self, messages: Sequence[bytes], *, work: OpenUnitOfWork | None = None, patient: bool = False) -> Put:
-        """Put encoded messages; which of them were refused, and whether the sender is to be told only when it is safe.
+        """Put encoded messages. Returns which were refused, and whether the sender must wait until the turn is safe.
 
-        In a unit of work nobody sees them, and nothing is stored, before it is committed. With `patient`, messages that
-        cannot be stored at present are taken all the same, and stored when they can be. ProtocolError, and none is put,
-        if one of them is no message.
+        In a unit of work they are neither visible nor stored before the commit. With `patient`, messages that cannot be
+        stored at present are accepted, and stored later. ProtocolError, and none is put, if one of them is malformed.
         """
         entries, refused = admit(self, messages, self._queues, patient=patient)
         if work is not None and entries and (too_much := work.add_puts(self, entries)):
@@ -98,7 +98,7 @@ class Queue(QueueContents):
         return self.definition.put_enabled and self.depth + number <= self.definition.max_depth
 
     def note_put(self, entries: Sequence[Entry], cost: int) -> None:
-        """These messages, which take so many bytes of memory, count as being in the queue from now on."""
+        """Count messages, with their `cost` in memory, as being in the queue."""
         number = len(entries)
         self.account.add(cost)
         self.depth += number
@@ -107,14 +107,14 @@ class Queue(QueueContents):
         counters.high_water = max(counters.high_water, self.depth)
 
     def forget_puts(self, entries: list[Entry]) -> None:
-        """The unit of work that was to put these is rolled back."""
+        """Discount messages whose unit of work was rolled back."""
         if not self.deleted:
             self.account.refund(cost_of(entries))
         self.depth -= len(entries)
         self.counters.put -= len(entries)
 
     def show(self, entries: list[Entry]) -> None:
-        """Everybody may see these messages from now on, all but those that are delayed."""
+        """Make messages visible to consumers, except delayed ones."""
         if self.deleted or not entries:
             return
         if self.storage is not None:
@@ -122,7 +122,7 @@ class Queue(QueueContents):
         self.take_up(entries)
 
     def _show_stored(self, storage: QueueStorage, entries: list[Entry]) -> list[Entry]:
-        """Which of some entries, that may be seen from now on, are to be known here."""
+        """The entries that become visible now. Without loading, persistent ones only stay in the log."""
         persistent = [entry for entry in entries if entry.offset >= 0]
         if not storage.loaded and (len(persistent) == len(entries) or not self.load()):
             if self._queues.loading is not None:
@@ -134,12 +134,12 @@ class Queue(QueueContents):
         return entries
 
     def keep_in_storage(self, storage: QueueStorage, persistent: list[Entry]) -> None:
-        """These are safe, and known: their payloads stay in memory while there is room."""
+        """Persistent messages are safe: their payloads stay in memory while there is room."""
         storage.show(persistent)
         self._queues.note_shown(self, persistent)
 
     def leave_in_log(self, storage: QueueStorage, entries: list[Entry]) -> list[Entry]:
-        """As long as nobody has looked into the queue, only these need be known: whoever does finds the others."""
+        """Keep only entries that are not persistent: the queue is not loaded, and loading finds the others."""
         if persistent := [entry for entry in entries if entry.offset >= 0]:
             storage.shown = persistent[-1].offset + 1
             self._queues.wake(self)
@@ -147,39 +147,39 @@ class Queue(QueueContents):
         return [entry for entry in entries if entry.offset < 0]
 
     def open_storage(self) -> None:
-        """Give it a place for persistent messages in the log, unless it has one."""
+        """Make its storage in the log, unless it has one."""
         self._queues.open_storage(self)
 
-    # Getting to know what is in the log
+    # Loading messages from the log.
 
     def load_in_steps(self) -> Steps:
-        """Wait until all messages are known, or cannot be."""
+        """Wait until all messages are loaded, or loading has failed."""
         if not self.load():
             loading = self._queues.loading
             while loading is not None and self._queues.loading is loading:
                 yield ENOUGH
 
     def let_time_go_on(self) -> None:
-        """Nobody goes through the log for it any more: from now on messages expire, and delayed ones come."""
+        """Loading has ended: messages may expire and become due again."""
         if self._timetable is not None:
             self._timetable.looked()
 
     def look_further(self) -> None:
-        """Those who had to wait until all messages are known get what there is."""
+        """Loading has ended: deliver to the consumers that waited."""
         self.hand_out()
         self.consumers.look_further()
 
-    # Consumers
+    # Consumers.
 
     def add_consumer(self, consumer: Consumer) -> Refusal | None:
-        """From now on a consumer gets messages, in turn with the others; why not, otherwise."""
+        """Add a consumer. Returns a refusal, or None."""
         if self.deleted:
             return Refusal(refusal.DELETED, f"queue {self.name} has been deleted")
         if not self.definition.get_enabled:
             return Refusal(refusal.NOT_ALLOWED, f"queue {self.name} is not enabled for gets")
         if self.definition.exclusive and not consumer.browse and any(not one.browse for one in self.consumers):
             return Refusal(refusal.LOCKED, f"queue {self.name} takes one consumer at a time, and there is one")
-        # To take up a deep queue would take long: there it is looked for as any selector does, bit by bit.
+        # Indexing a deep queue would take long: there, the selector of the consumer is used, in slices.
         if consumer.correlation_id is not None and (consumer.selector is None or self.depth <= _INDEXED_AT_ONCE):
             self._build_index()
         self.consumers.add(consumer)
@@ -187,13 +187,13 @@ class Queue(QueueContents):
         return None
 
     def remove_consumer(self, consumer: Consumer) -> None:
-        """It gets nothing more. What it has not settled has to be settled by whoever removes it."""
+        """Remove a consumer. The caller settles the messages that it has not settled."""
         self.consumers.remove(consumer)
         if self.storage is not None and not len(self.consumers):
             self.storage.rest()
 
     def serve(self, consumer: Consumer) -> None:
-        """Its credit has grown: give it what there is, now. Afterwards a link that drains has got all that it can."""
+        """Deliver to a consumer whose credit has grown, at once: a draining link needs to know what there is."""
         if self.definition.get_enabled and not self.deleted:
             if self.load():
                 self.consumers.serve(consumer)
@@ -201,23 +201,23 @@ class Queue(QueueContents):
                 self.consumers.put_off(consumer)
 
     def hand_out(self) -> None:
-        """Give what there is to those who want it."""
+        """Deliver messages to the consumers."""
         may_get = self.consumers and self.definition.get_enabled and not self.deleted
         if may_get and (self.storage is None or self.storage.loaded or self.load()):
             self.consumers.share_out()
 
     def is_behind(self, consumer: Consumer) -> bool:
-        """Whether there may be more for a consumer, at which there was no time to look."""
+        """Whether there may be more for a consumer, which ran out of time to look."""
         return self.consumers.is_behind(consumer)
 
     def could_not_deliver(self, consumer: Consumer, entries: list[Entry]) -> None:
-        """A consumer was to have these, and something unexpected was raised: it goes, and they are for others."""
+        """Delivering to a consumer has failed: remove it, and give the messages to others."""
         self.remove_consumer(consumer)
         if not consumer.browse:
             self.settle(entries, FAILED, consumer=consumer)
         consumer.failed()
 
-    # Settling
+    # Settling.
 
     def settle(
         self,
@@ -227,9 +227,9 @@ class Queue(QueueContents):
         work: OpenUnitOfWork | None = None,
         consumer: Consumer | None = None,
     ) -> None:
-        """What a consumer says of messages of this queue that it was given; those settled already are left alone.
+        """Settle messages that were delivered to a consumer. Those that are settled already are left alone.
 
-        In a unit of work it counts from the commit on.
+        In a unit of work it takes effect at the commit.
         """
         entries = [entry for entry in entries if entry.state == TAKEN]
         if work is not None:
@@ -240,7 +240,7 @@ class Queue(QueueContents):
             self.back(entries, outcome, consumer)
 
     def back(self, entries: list[Entry], outcome: Outcome, consumer: Consumer | None = None) -> None:
-        """Messages that somebody had have not been accepted: they go back to their places, or become dead letters."""
+        """Return messages that were not accepted to their places, or make them dead letters."""
         if self.deleted or not entries:
             return
         if outcome.failed or outcome.rejected:
@@ -255,22 +255,23 @@ class Queue(QueueContents):
         if outcome.rejected:
             dead, reason = entries, outcome.reason or "rejected"
         elif threshold and outcome.failed:
-            # Whoever died had one message in hand that killed him, perhaps, and others that did nothing to him.
+            # A consumer that was lost had several messages; perhaps one of them is at fault. So after a
+            # lost delivery a message gets one more attempt than after a failed one.
             most = threshold + outcome.lost
             dead, reason = [entry for entry in entries if entry.deliveries >= most], "backout threshold reached"
         else:
             dead, reason = [], ""
         if dead and self._queues.move_to_dead_letters(self, dead, reason, backed_out=not outcome.rejected):
             entries = [entry for entry in entries if entry.state not in {IN_WORK, GONE}]
-        elif dead and consumer is not None:  # no place for them: at least it does not go round for ever
+        elif dead and consumer is not None:  # no dead-letter queue: do not redeliver them for ever
             for entry in dead:
                 self.consumers.bar(consumer, entry)
         self.unlock(entries)
 
-    # Figures and changes
+    # Statistics and changes.
 
     def purge(self, most: int = 1 << 64) -> int:
-        """Forget messages that nobody has, at most so many; how many that were."""
+        """Remove at most `most` messages that are not locked. Returns how many."""
         if not self.load():
             return 0
         entries: list[Entry] = []
@@ -297,7 +298,7 @@ class Queue(QueueContents):
         )
 
     def alter(self, definition: QueueDefinition) -> None:
-        """It has other attributes from now on."""
+        """Change the attributes."""
         if definition.order is not self.definition.order:
             self.lanes.clear()
             self._lane_of.clear()
@@ -306,7 +307,7 @@ class Queue(QueueContents):
         self._queues.wake(self)
 
     def end(self) -> None:
-        """It has been deleted. Messages that somebody has are settled in vain."""
+        """The queue was deleted. Settling messages that are still locked has no effect."""
         self.deleted = True
         self.index = None
         if self.storage is not None:
@@ -318,7 +319,7 @@ class Queue(QueueContents):
         self._queues.do_in_slices(self, self._let_go_of_all())
 
     def _let_go_of_all(self) -> Steps:
-        """There may be a million messages: to free their memory takes time, too."""
+        """Free the messages in slices: there may be a million."""
         for lane in self.lanes:
             while some := lane.take(_FORGOTTEN_AT_ONCE):
                 if self.storage is not None:

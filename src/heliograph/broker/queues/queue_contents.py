@@ -1,16 +1,17 @@
-"""The messages of one queue: where each is, and what becomes of it.
+"""The messages of one queue: their states, lanes, payloads and times.
 
 Theory of operation
-1. A message is *pending* (not to be seen yet), *waiting* in its lane, *taken* by somebody, *in work* (settled in a unit
-   of work that goes on) or *gone*: `Entry.state`. `depth` counts all but the last, `in_flight` those that somebody has.
-2. Messages wait in lanes, one for each priority, or one for all (`Order.FIFO`). A message keeps its place in its lane
-   while somebody has it, and comes back to it (`_give_back`).
-3. `take` takes messages from the front, and consumers that choose take them from anywhere. `deliverable` locks them.
-   From there, `gone` and `unlock` are the only ways out.
-4. Payloads of persistent messages may be in the log only. Whoever wants to see them calls `fetch`, and `let_go` if they
-   stay. After a restart nothing is known of the messages in the log before somebody looks (`load`).
-5. Time (`timetable`): delayed messages are pending until they are due. What has expired goes when somebody comes across
-   it, or in a sweep.
+1. `Entry.state`: a message is *pending* (not visible yet), *waiting* in its lane, *taken* (delivered to a consumer),
+   *in work* (settled in an open unit of work) or *gone*. `depth` counts all but gone ones, `in_flight` taken and in
+   work.
+2. Messages wait in lanes, one for each priority, or one for all (`Order.FIFO`). A message keeps its place in the lane
+   while it is taken, and returns to it (`_give_back`).
+3. `take` takes messages from the front; selective consumers take them from anywhere. `deliverable` locks them. From
+   there, `gone` and `unlock` are the only ways out.
+4. Payloads of persistent messages may be in the log only. Before reading one, call `fetch`; afterwards `let_go`, if the
+   message stays. After a restart the messages in the log are not known before they are loaded (`load`).
+5. Time (`timetable`): delayed messages are pending until they are due. Expired messages are removed when they are about
+   to be delivered, or in a sweep.
 """
 
 from abc import ABC, abstractmethod
@@ -32,15 +33,15 @@ from heliograph.errors import Problem
 
 _EXPIRED_AT_ONCE = 1000
 _LOOK_AT_ONCE = 256
-"""Messages that are read back together for somebody who looks at all of them."""
+"""Messages that are read back together when browsing."""
 
 
 class ContentsHost(Protocol):
-    """All queues, as far as the messages of one have to do with them."""
+    """All queues, as far as the messages of one need them."""
 
     @property
     def loading(self) -> object:
-        """True while queues get to know what is in the log."""
+        """True while queues are being loaded."""
 
     def account_for(self, name: str) -> Account:
         """The account of a new queue, charged for the queue itself."""
@@ -58,10 +59,10 @@ class ContentsHost(Protocol):
         """Whether there is time left in this turn for those who choose among messages."""
 
     def load(self, queue: "QueueContents") -> bool:
-        """Get to know what is in the log; whether that is done."""
+        """Load messages from the log. Returns whether that is finished."""
 
     def wake(self, queue: "QueueContents") -> None:
-        """There may be something to hand out at the end of the turn."""
+        """Have messages delivered to consumers at the end of the turn."""
 
     def unreadable(self, queue: "QueueContents", why: str) -> None:
         """Messages of a queue cannot be read back."""
@@ -76,9 +77,9 @@ class QueueContents(ABC):
         self.storage: QueueStorage | None = storage
         """Its persistent messages in the log; None until the first one comes."""
         self.depth = storage.pending if storage is not None else 0
-        """Messages in the queue, whoever has them, and those of units of work that are not committed."""
+        """Messages in the queue in any state, including puts of open units of work."""
         self.account = host.account_for(definition.name)
-        """What it takes of the server's memory."""
+        """The memory account of the queue."""
         self.in_flight = 0
         self.deleted = False
         self.counters = Counters(high_water=self.depth)
@@ -100,11 +101,11 @@ class QueueContents(ABC):
 
     @abstractmethod
     def look_further(self) -> None:
-        """Those who had to wait until all messages are known get what there is."""
+        """Loading has ended: deliver to the consumers that waited."""
 
     @abstractmethod
     def could_not_deliver(self, consumer: Consumer, entries: list[Entry]) -> None:
-        """A consumer was to have these, and something unexpected was raised: it goes, and they are for others."""
+        """Delivering to a consumer has failed: remove it, and give the messages to others."""
 
     @property
     def waiting(self) -> int:
@@ -113,7 +114,7 @@ class QueueContents(ABC):
         return lanes[0].count if len(lanes) == 1 else sum([lane.count for lane in lanes])
 
     def take_up(self, entries: list[Entry]) -> None:
-        """These are known, and what came before them: they wait for whoever wants them, unless they are delayed."""
+        """Add messages behind all earlier ones. They wait in their lanes, unless they are delayed."""
         for entry in entries:
             if entry.expires or entry.deliver_at:
                 entries = self._note_times(entries)
@@ -121,7 +122,7 @@ class QueueContents(ABC):
         self._line_up(entries)
 
     def _note_times(self, entries: list[Entry]) -> list[Entry]:
-        """Which of some entries are not delayed. What time does to all of them is known from now on."""
+        """Add entries to the timetable. Returns those that are not delayed."""
         if expiring := [entry for entry in entries if entry.expires]:
             self.timetable.add_expiring(expiring, self.depth)
         if delayed := [entry for entry in entries if entry.deliver_at]:
@@ -158,7 +159,7 @@ class QueueContents(ABC):
 
     @property
     def timetable(self) -> Timetable:
-        """What time does to its messages."""
+        """Its delayed and expiring messages."""
         if self._timetable is None:
             self._timetable = Timetable(self._contents_host.set_timer, self._time_has_come)
         return self._timetable
@@ -173,21 +174,21 @@ class QueueContents(ABC):
             self._take_out([entry for entry in expired if entry.state == WAITING])
             self._expire([entry for entry in expired if entry.state in {WAITING, PENDING}])
         finally:
-            if timetable.is_due(now):  # many at once: others have their turn
+            if timetable.is_due(now):  # many are due at once: the rest in another turn
                 self._contents_host.do_later(timetable, self._time_has_come)
             else:
-                timetable.looked()  # whatever went wrong, the others have their time
+                timetable.looked()  # even after an error, or the timer would never be set again
 
     def load(self) -> bool:
-        """See to it that all messages are known, those in the log too; False if they are not, yet or for some reason.
+        """Load the messages in the log, if necessary; False if they are not loaded yet, or cannot be.
 
-        In the first case consumers are called when they are.
+        Consumers are called when loading has ended.
         """
         return self.storage is None or self.storage.loaded or self._contents_host.load(self)
 
     @property
     def is_loading(self) -> bool:
-        """Whether the queue gets to know its messages just now."""
+        """Whether the queue is being loaded."""
         return self.storage is not None and not self.storage.loaded and self._contents_host.loading is not None
 
     def take(self, most: int) -> list[Entry]:
@@ -201,14 +202,14 @@ class QueueContents(ABC):
         return []
 
     def deliverable(self, taken: list[Entry]) -> list[Entry] | None:
-        """Lock messages that have been taken, with their payloads in memory, less those that have expired.
+        """Lock messages that were taken, and read their payloads. Expired ones are removed.
 
         None if they cannot be read; then they are back in their places.
         """
         if self._timetable is not None:
             taken = self._less_expired(taken)
         if self.storage is not None and self.fetch(taken) is None:
-            self._give_back(taken)  # and nobody is woken: they would ask for the same again
+            self._give_back(taken)  # without waking the queue, or consumers would ask for the same again
             return None
         for entry in taken:
             entry.state = TAKEN
@@ -238,24 +239,24 @@ class QueueContents(ABC):
         try:
             self.storage.fetch(missing)
         except Problem as problem:
-            # Nobody gets past it silently: what is behind waits until somebody has seen to the log.
+            # Unreadable messages are not skipped: those behind wait until an operator has repaired the log.
             self._contents_host.unreadable(self, str(problem))
             return None
         return missing
 
     def let_go(self, entries: Iterable[Entry]) -> None:
-        """These were read for a look only: their payloads need not stay in memory."""
+        """Release payloads that were read only to be looked at."""
         if self.storage is not None:
             self.storage.let_go(entries)
 
     def gone(self, entries: list[Entry], *, logged: bool = False, got: bool = True) -> None:
-        """Messages that somebody had are not needed any more. `logged`: the log has been told."""
+        """Remove locked messages from the queue. `logged`: the log has their acknowledgements already."""
         if self.storage is not None:
             self.storage.done(entries, logged=logged)
         for entry in entries:
             entry.state = GONE
         number = len(entries)
-        if not self.deleted:  # or all has been refunded
+        if not self.deleted:  # deleting the queue has refunded everything
             self.account.add(-cost_of(entries))
         self.depth -= number
         self.in_flight -= number
@@ -272,7 +273,7 @@ class QueueContents(ABC):
         self.in_flight += len(entries)
 
     def unlock(self, entries: list[Entry]) -> None:
-        """Put messages that somebody had back into their places."""
+        """Put locked messages back into their places."""
         self.in_flight -= len(entries)
         if entries:
             self._give_back(entries)
@@ -294,7 +295,7 @@ class QueueContents(ABC):
         self.let_go(entries)
 
     def _take_out(self, entries: list[Entry]) -> None:
-        """Take messages that wait out of their places."""
+        """Take waiting messages out of their lanes."""
         for priority, same in _by_priority(entries).items() if not self._fifo else [(0, entries)]:
             if same:
                 self._lane(priority).remove(same)
@@ -304,7 +305,7 @@ class QueueContents(ABC):
         self.counters.expired += len(entries)
 
     def _forget(self, entries: list[Entry]) -> None:
-        """Messages that are in no place any more, and that nobody has, are gone."""
+        """Remove messages that are in no lane and not locked."""
         self.in_flight += len(entries)
         self.gone(entries, got=False)
 
@@ -323,7 +324,7 @@ class QueueContents(ABC):
 
     def _build_index(self) -> None:
         if self.index is None:
-            self.load()  # what comes later is added when it comes
+            self.load()  # messages that are loaded later are added then
             self.index = CorrelationIndex(self.account)
             for lane in self.lanes:
                 entries = list(lane)
@@ -332,9 +333,9 @@ class QueueContents(ABC):
                     self.let_go(fetched)
 
     def browse(self, selector: Selector | None = None) -> Iterator[Entry]:
-        """All messages that a consumer could get, in order; they stay. What comes or goes meanwhile may be seen or not.
+        """All waiting messages, in order; they stay. Messages that come or go meanwhile may be included or not.
 
-        A payload is in memory until the next entry is asked for.
+        A payload is in memory until the next entry is requested.
         """
         if not self.load():
             return

@@ -9,17 +9,17 @@ Theory of operation
 4. An acknowledgement out of order splits a flight. From then on the window is `scattered`: the oldest identifier is
    no longer at the front of a queue, and all of them are looked at before new ones are issued. That ends when the
    window is empty.
-   5. A client may send any acknowledgement, as often as it likes. From the first one that is not for the oldest message
-      on, sets of identifiers (`_sent_ids`, `_released_ids`) answer whether an identifier is in flight, so that unknown
-      ones do not cost a search of the queues. The sets are dropped when the window is empty. Unknown identifiers are
-      ignored; the wrong kind of acknowledgement for a message in flight is a protocol error.
-   6. Messages from the log carry their cursor and offset. When they are acknowledged (PUBACK, PUBREC), that is appended
-      to `settled`, a list that the store empties at the end of the turn. While a client is disconnected, the spans of
-      these messages are not kept in memory: `span` is None until they are read back.
-   7. After a reconnect, everything in `sent` is `held` until it is sent again, as far as the client's limit allows.
+5. A client may send any acknowledgement, as often as it likes. From the first one that is not for the oldest message
+   on, sets of identifiers (`_sent_ids`, `_released_ids`) answer whether an identifier is in flight, so that unknown
+   ones do not cost a search of the queues. The sets are dropped when the window is empty. Unknown identifiers are
+   ignored; the wrong kind of acknowledgement for a message in flight is a protocol error.
+6. Messages from the log carry their cursor and offset. When they are acknowledged (PUBACK, PUBREC), that is appended
+   to `settled`, a list that the store empties at the end of the turn. While a client is disconnected, the spans of
+   these messages are not kept in memory: `span` is None until they are read back.
+7. After a reconnect, everything in `sent` is `held` until it is sent again, as far as the client's limit allows.
 
-   Invariants: `in_flight` is the number of identifiers in `sent` and `released` together. No identifier is in both.
-   Held flights are at the end of `sent`, and `holds` tells whether there are any.
+Invariants: `in_flight` is the number of identifiers in `sent` and `released` together. No identifier is in both.
+Held flights are at the end of `sent`, and `holds` tells whether there are any.
 """
 
 from collections import deque

@@ -7,11 +7,9 @@ Theory of operation
 2. A partition's file is a header and entries, one for each chunk of the cursor but the last, which is in the header. An
    entry is written once, before the header that counts it. The header is overwritten in place. A reader that catches it
    half written notices by the check sum and tries again.
-   3. When chunks have moved, or many entries are of dropped chunks, a new file replaces the old one. Readers notice by
-   its
-      inode.
-   4. The writer takes a snapshot of the cursor (`take`) and writes it later (`write`), when the log is safe up to
-      there.
+3. When chunks have moved, or many entries are of dropped chunks, a new file replaces the old one. Readers notice by
+   its inode.
+4. The writer takes a snapshot of the cursor (`take`) and writes it later (`write`), when the log is safe up to there.
 
 header:  magic 8 HELIOIDX, cursor 4, zero 4, entries 8, gone 8 (so many of them, from the front, are of dropped chunks),
          first 8 and next 8 (the present offsets), bytes 8, the last chunk as an entry (empty if there is none), crc 4
