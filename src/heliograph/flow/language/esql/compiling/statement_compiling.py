@@ -176,6 +176,7 @@ def case_statement(context: Context, node: syntax.CaseStatement) -> None:
             tests = [condition(context, branch.condition) for branch in node.branches]
     else:
         subject = context.temporary("subject")
+        # The operand is evaluated once, before the first comparison.
         context.emit(f"{subject} = {context.value(node.operand).text}")
         with context.conditionally():
             tests = [
@@ -251,6 +252,8 @@ def _loop(
     """Generate a loop. A path may be known at its start only if it is also valid at the end of each round. Whether
     that is so shows when the body is written, so the body is written again with fewer known paths until the set
     does not change any more (a fixed point). Nested loops multiply the passes: beyond a depth none is assumed."""
+    # Each level of nesting multiplies the passes over the innermost body, so deep loops start and end with nothing
+    # known.
     if context.loop_depth == _DEEPEST_REWRITTEN:
         context.prefixes = Prefixes()
         _write_loop(context, node, head, until)
