@@ -1,4 +1,4 @@
-"""A thread with an event loop for one connection, and the ways in which other threads talk to it."""
+"""A thread with an event loop for one connection, and the calls by which other threads communicate with it."""
 
 import asyncio
 import queue
@@ -12,9 +12,9 @@ from heliograph.client.network import LOG, Network
 from heliograph.client.pending import Pending
 
 T = TypeVar("T")
-# How long the thread may leave things lying that nobody waits for, so that they gather into runs.
+# How long the thread may delay messages that nobody waits for, so that they are sent in runs.
 _LINGER: Final = 0.001
-# So many of them do not wait.
+# At this number of messages there is no delay.
 _RUN: Final = 256
 
 

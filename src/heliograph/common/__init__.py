@@ -1,1 +1,1 @@
-"""Small mechanisms that every room may use, one to a module. They know nothing of messages."""
+"""Small utilities that every package may use, one per module. They do not depend on messaging."""

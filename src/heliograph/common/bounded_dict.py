@@ -1,4 +1,4 @@
-"""A dictionary with a limit, for what is remembered and can be found out again."""
+"""A dictionary with a limit, for caches."""
 
 from collections.abc import Iterable
 from itertools import islice
@@ -13,9 +13,9 @@ _SHARE = 8
 class BoundedDict(dict[K, V]):
     """A dictionary with a limit of entries: when it is full, the oldest eighth is dropped.
 
-    Looking something up costs what it costs in a dict. More than one entry goes at once because it takes long to find
-    the oldest entry of a dict from whose front others have been deleted. Setting an entry that is there does not make
-    it younger; `renew` does.
+    A lookup costs as much as in a dict. Several entries are dropped at once because finding the oldest entry of a dict
+    takes long after others have been deleted from its front. Setting an existing entry does not make it younger;
+    `renew` does.
     """
 
     __slots__ = ("most",)

@@ -1,4 +1,4 @@
-"""Pausing the garbage collector while very many objects are made that stay."""
+"""Pauses the garbage collector while many long-lived objects are created."""
 
 import gc
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """No automatic collections inside the `with` block: each would only look again at what has just been made."""
+    """No automatic collections inside the `with` block: each would only traverse the new objects again."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -1,7 +1,7 @@
-"""YAML files with the place of everything in them, so that a mistake can be pointed at.
+"""YAML files with the position of every entry, so that errors can name line and column.
 
-Words are not guessed at: only `true` and `false` are booleans (`yes`, `no`, `on` and `off` are words, for transaction
-modes and terminals), and dates and times are text.
+Only `true` and `false` are booleans: `yes`, `no`, `on` and `off` are text, because they are names of transaction modes
+and terminals. Dates and times are text, too.
 
 A `Document` has plain values, and reports all mistakes; an `Entry` has each scalar as it is written, and stops at the
 first mistake.

@@ -1,12 +1,12 @@
 """LIKE, of selectors and of ESQL: patterns with `%` for any characters and `_` for one, matched in linear time.
 
-Between two `%` stands a piece of fixed length. It is enough to look for it where it comes first: if the rest cannot be
-found behind that place, it cannot be found behind a later one. So no decision is ever taken back.
+Between two `%` there is a piece of fixed length. Taking its first match is enough: if the rest of the pattern does not
+match behind the first one, it does not match behind a later one. So there is no backtracking.
 
-For short texts this is a regular expression. That compares a piece anew at every character, which takes minutes for
-long texts and long pieces. There, a piece without `_` inside is looked for by `str.find`. For one with `_` inside, all
-places are compared at once: the places where a character stands are the bits of a number, and what the piece wants of a
-place are a few shifts and ANDs of such numbers.
+Short texts are matched by a regular expression. That compares a piece again at every character, which takes minutes for
+long texts and long pieces. There, a piece without `_` is searched with `str.find`. For a piece with `_`, all positions
+are compared at once: the positions of a character in the text are the bits of an integer, and the matches of the piece
+are a few shifts and ANDs of such integers.
 """
 
 import re
@@ -17,7 +17,7 @@ _QUICK = 50_000
 
 
 def like_matcher(pattern: str, escape: str = "") -> Callable[[str], bool]:
-    """A function that says whether a text has the form of the pattern.
+    """Return a function that says whether a text matches the pattern.
 
     `%` and `_` stand for themselves behind the escape character; at the end of the pattern, that stands for itself too.
     """
@@ -68,7 +68,7 @@ class _Piece:
         """As a regular expression."""
 
     def behind(self, places: "_Places", start: int, end: int) -> int:
-        """Where the text goes on behind the first of these pieces between two places; -1 if there is none."""
+        """Return the offset behind the first match of these pieces between two offsets; -1 if there is none."""
         at = start + self._before
         if self._literal is None:
             at = places.first(self._characters, at)
@@ -79,7 +79,8 @@ class _Piece:
 
 
 class _Places:
-    """A text, and where each of its characters stands: the first character is the highest bit."""
+    """A text with the positions of each of its characters as bits of an integer: the first character is the highest
+    bit."""
 
     def __init__(self, text: str) -> None:
         self.text = text

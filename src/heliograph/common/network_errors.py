@@ -1,4 +1,4 @@
-"""What went wrong on the network, in a sentence: the operating system and TLS have numbers and abbreviations for it."""
+"""Texts for network errors: a sentence instead of the numbers and abbreviations of the operating system and TLS."""
 
 import errno
 import os

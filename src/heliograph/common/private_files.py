@@ -1,4 +1,4 @@
-"""Files and folders that nobody but their owner can read, because messages are in them; and folders of one process."""
+"""Files and folders that only their owner can read, because they contain messages; and locks on folders."""
 
 import fcntl
 import os

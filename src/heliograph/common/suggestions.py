@@ -8,7 +8,7 @@ _LONGEST = 200
 
 
 def closest_name(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
-    """The known word that is most like this one, whatever the case of letters; nothing if none is."""
+    """Return the known word that is most similar to this one, ignoring case; empty if none is similar."""
     if len(word) > _LONGEST:
         return ""
     by_folded = {one.casefold(): one for one in known}

@@ -1,4 +1,4 @@
-"""Text that others wrote must not control a terminal: there, control characters are shown and not obeyed.
+"""Escapes control characters in output to a terminal, because untrusted text must not control it.
 
 `helio` prints topics, payloads, names and errors that any client can choose. On a terminal some characters move the
 cursor, change the title or hide text. `guard` has them escaped in all that is printed from then on (`\\x1b` for ESC);

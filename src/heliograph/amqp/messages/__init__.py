@@ -1,9 +1,9 @@
-"""The messages of AMQP 1.0: their sections, and what reads, makes and changes them.
+"""AMQP 1.0 messages (part 3 of the standard): their sections, and functions that read, build and change them.
 
-`Message` with `encode_message` and `decode_message` has a message whole, for whoever makes or reads one at a time. The
-others work on bytes and touch no more of them than they must:
+`Message` with `encode_message` and `decode_message` handles a whole message, for programs that build or read one at a
+time. The other modules work on bytes and decode as little of them as possible:
 
-- `peek`, `peek_run`, `address_at`, `with_header`, ...: what a broker has to know and change of every message;
+- `peek`, `peek_run`, `address_at`, `with_header`, ...: what a broker must read and change in every message;
 - `read_header`, `read_properties`, ..., `find_section`: single sections, for selectors and the mapping to MQTT;
 - `read_message`, and `header_section`, `property_fields`, ...: messages of JMS clients, read and made by our client;
 - `encoded` and `MessageTemplate`: programs that move many messages.

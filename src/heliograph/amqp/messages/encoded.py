@@ -1,7 +1,7 @@
-"""Messages as bytes, for programs that move many of them: what `Message` does for people, at a part of its cost.
+"""Messages as bytes, for programs that move many of them: the functions of `Message` at a fraction of its cost.
 
-`read`, `front` and `outlines` look into bytes, `write` makes them, and `Readdressing` sends them on. Messages are those
-of JMS clients, with their annotations. Raises `ProtocolError` for bytes that are no message.
+`read`, `front` and `outlines` decode bytes, `write` encodes them, and `Readdressing` changes the destination. Messages
+are those of JMS clients, with their annotations. Bytes that are no message raise `ProtocolError`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -34,7 +34,7 @@ OTHER = "other"
 
 
 class Front(NamedTuple):
-    """What stands before everything else."""
+    """The sections before the properties: header and annotations."""
 
     persistent: bool
     priority: int
@@ -65,7 +65,7 @@ class Read(NamedTuple):
 
 
 def front(payload: bytes) -> Front:
-    """Only the front, which is the same for most messages of a sender."""
+    """Decode only the front, which is equal for most messages of a sender (and therefore cached)."""
     at = message_reading.front_length(payload)
     if payload[at : at + 2] == b"\x00\x53" and payload[at + 2] > MESSAGE_ANNOTATIONS:
         return Front(*message_reading.read_front(payload[:at]))
@@ -73,7 +73,7 @@ def front(payload: bytes) -> Front:
 
 
 class Outline(NamedTuple):
-    """What a program that only passes messages on needs to know, found without taking all of a message apart."""
+    """What a program needs that only forwards messages, found without decoding all of a message."""
 
     persistent: bool
     priority: int
@@ -91,9 +91,10 @@ class Outline(NamedTuple):
 
 
 def outlines(payloads: Iterable[bytes]) -> Iterator[Outline | None]:
-    """Look at messages of the usual shape; None for each that has another, and has to be read.
+    """Return the outlines of messages of the usual form; None for each that has another form and must be decoded
+    (`read`).
 
-    The front of most messages is that of the one before, which is all that has to be seen of it.
+    The front of most messages equals that of the message before, so comparing it is enough.
     """
     opening, at = _PROPERTIES, 0
     persistent, priority, failed, _ = message_reading.read_front(b"")
@@ -147,7 +148,7 @@ def own_properties(own: bytes) -> dict[str, Any]:
     return found
 
 
-# The class method of a NamedTuple is a Python function; this is the same without it.
+# `_make` of a NamedTuple is a Python function; this does the same in C.
 _outline = partial(tuple.__new__, Outline)
 _length = Struct(">I").unpack_from
 _PROPERTIES = PROPERTIES_START + b"\xc0"
@@ -164,8 +165,7 @@ _BODIES = {
 class Readdressing:
     """Sends messages that `outlines` has seen to another destination, with nothing else changed.
 
-    What most messages have in common with the one before (the front, the user and the old destination) is looked at
-    once.
+    What most messages have in common with the one before (front, user and old destination) is decoded once.
     """
 
     __slots__ = ("_front", "_kind", "_more", "_new", "_new_front", "_old", "_place", "_plain", "_to_kind")
@@ -177,7 +177,7 @@ class Readdressing:
         self._new_front = b""
         self._plain = False  # a front that is empty does not say of what kind the message is
         self._kind: int | None = None
-        # User and destination, as they were and as they shall be; to begin with, there was none of either.
+        # User and destination, old and new; at first there is neither.
         self._old = b"\x40\x40"
         self._new = b"\x40" + self._place
         self._more = len(self._new) - len(self._old)

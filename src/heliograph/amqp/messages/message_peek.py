@@ -1,4 +1,7 @@
-"""What a broker needs to know of a message, without decoding it."""
+"""Reads what a broker needs of a message without decoding all of it: header, delivery time, expiry, address.
+
+This runs for every message that the broker receives, so it is ordered by cost: equal headers are looked up in a cache;
+annotations and properties are searched for the few fields that matter, and their other entries are skipped."""
 
 import struct
 from collections.abc import Iterator, Sequence
@@ -29,7 +32,7 @@ from heliograph.amqp.messages.sections import (
 
 
 class Peeked(NamedTuple):
-    """The broker's view of a message. Times are in milliseconds; 0 means that there is none."""
+    """The broker's view of a message. Times are in milliseconds; 0 means none."""
 
     durable: bool | None  # None: the message does not say
     priority: int | None  # the same
@@ -43,37 +46,37 @@ class Peeked(NamedTuple):
 
 _ANNOTATIONS: Final = (DELIVERY_ANNOTATIONS_START, MESSAGE_ANNOTATIONS_START)
 _SECTIONS: Final = tuple(section_start(code) for code in range(HEADER, FOOTER + 1))
-_LONG_DESCRIPTORS: Final = (b"\x00\x80", b"\x00\xa3", b"\x00\xb3")  # legal, though nobody is known to send them
+_LONG_DESCRIPTORS: Final = (b"\x00\x80", b"\x00\xa3", b"\x00\xb3")  # valid, though no client is known to send them
 _SHORT_HEADER: Final = HEADER_START + b"\xc0"
 _SHORT_ANNOTATIONS: Final = tuple(start + b"\xc1" for start in _ANNOTATIONS)
 _SHORT_PROPERTIES: Final = PROPERTIES_START + b"\xc0"
 _LONG_PROPERTIES: Final = PROPERTIES_START + b"\xd0"
 _BEHIND_PROPERTIES: Final = (APPLICATION_PROPERTIES_START, DATA_START, SEQUENCE_START, VALUE_START)
 _DELAYED: Final = DELIVERY_PREFIX.encode()
-_NEAR: Final = 1024  # how far behind the header the annotation is looked for before any section is decoded
-_DELAYED_MOST: Final = 16_384  # of annotations, to decode more would take long
+_NEAR: Final = 1024  # how many bytes behind the header are searched for the annotation before any section is decoded
+_DELAYED_MOST: Final = 16_384  # limit of annotations: decoding more would take long
 _LONGEST_HEADER: Final = 256  # its five fields need a tenth of that
 _REMEMBERED: Final = 1024
-_LATEST: Final = 1 << 62  # milliseconds: the present and a delay up to this still make a time in 64 bits
+_LATEST: Final = 1 << 62  # milliseconds: the current time plus this delay still fits in 64 bits
 _IDENTIFIERS: Final = (b"\xa1", b"\x40")
-_RUN: Final = 3  # fewer messages are not worth it to look what they have in common
-_ATTEMPTS: Final = 4  # if messages of a run are all different, that is found out soon
+_RUN: Final = 3  # for fewer messages, comparing them costs more than it saves
+_ATTEMPTS: Final = 4  # if the messages of a run are all different, comparing them is given up after this many
 
 _uint = struct.Struct(">I").unpack_from
 _time = struct.Struct(">q").unpack_from
 
-# Headers of one application are a few dozen different byte strings, so each is decoded once.
+# One application has a few dozen different headers, so each is decoded once.
 _headers: dict[bytes, Header] = {}
-# Messages without delays and expiry, which is most of them, have one and the same result per header.
+# Most messages have no delay and no expiry: their result depends on the header only.
 _plain: dict[bytes, Peeked] = {b"": Peeked(None, None, 0, 0, 0, 0, 0, 0)}
 
 
 def peek(payload: bytes) -> Peeked:
     """Look at the header, the annotations about delayed delivery and the expiry time.
 
-    A `ProtocolError` says that this is no message; sections behind the properties are not looked at.
+    Raise `ProtocolError` if this is no message; sections behind the properties are not validated.
     """
-    # Short forms are looked for by themselves all through, because nearly all messages have them.
+    # Short forms are handled inline throughout, because nearly all messages have them.
     end = 5 + payload[4] if payload.startswith(_SHORT_HEADER) and len(payload) > 5 else _header_end(payload)
     head = payload[:end]
     plain = _plain.get(head)
@@ -88,10 +91,10 @@ def peek(payload: bytes) -> Peeked:
 
 
 def peek_run(payloads: Sequence[bytes]) -> Iterator[Peeked]:
-    """Look at a run of messages, as `peek` does at each.
+    """Peek at a run of messages; the result is that of `peek` for each.
 
-    Messages of one sender mostly differ in their identifiers, times and bodies only. Where everything else has the
-    bytes of one before, it is not looked at again.
+    Messages of one sender mostly differ in identifiers, times and bodies only. A message whose other bytes equal those
+    of an earlier one is not decoded again.
     """
     return map(peek, payloads) if len(payloads) < _RUN else _peek_run(payloads)
 
@@ -162,7 +165,7 @@ def _header_end(payload: bytes) -> int:
         if descriptor in {HEADER, HEADER_NAME}:
             return _end_of_compound(payload, at)
     elif not payload.startswith(_SECTIONS):
-        # Who receives this could not read it, and some clients end their connection then.
+        # A receiver could not decode this, and some clients close their connection then.
         raise DecodeError(f"a message begins with one of its sections, not with {payload[:8].hex(' ') or 'nothing'}")
     return 0
 
@@ -259,7 +262,8 @@ def _expiry(payload: bytes, at: int) -> int:
         expires = int(_time(payload, at + 1)[0]) if at and payload[at] == 0x83 else 0
     except (IndexError, struct.error):
         raise DecodeError("the properties of the message are cut off") from None
-    return expires if expires >= 0 else 1  # before 1970 is over, like any other time in the past; 0 is no time at all
+    # A time before 1970 has passed, like any other time in the past; but 0 would mean none.
+    return expires if expires >= 0 else 1
 
 
 def address_at(payload: bytes) -> tuple[int, int]:

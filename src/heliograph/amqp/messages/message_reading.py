@@ -1,7 +1,7 @@
-"""Bytes to messages, fast for those that look like most do: the rest goes through the codec.
+"""Decodes whole messages: a fast way for the usual forms; everything else goes through the codec.
 
-Header and annotations are the same bytes for every message of a producer, so they are decoded once. Properties and the
-body are read in place as long as they have the usual short forms.
+Header and annotations are equal bytes in all messages of a producer, so they are decoded once and cached. Properties
+and body are decoded inline as long as they have the usual short forms.
 """
 
 import struct

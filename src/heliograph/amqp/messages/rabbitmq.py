@@ -1,9 +1,9 @@
-"""Messages that RabbitMQ 3 has wrapped up, which a shovel brings to other servers as they are.
+"""Unwraps messages that RabbitMQ 3 has converted to AMQP 0-9-1 and that a shovel forwards in this form.
 
-Its queues know the messages of AMQP 0-9-1 only. Sections of AMQP 1.0 that do not fit are kept as headers, and a body
-that is no data is kept encoded, with the type `amqp-1.0`. Its own AMQP 1.0 plug-in takes that back when it delivers
-such a message. A shovel does not: it makes application properties of the headers, in which the sections are strings
-that are no text.
+The queues of RabbitMQ 3 store AMQP 0-9-1 messages only. AMQP 1.0 sections without an equivalent are stored as headers,
+and a body that is no data section is stored encoded, with the type `amqp-1.0`. Its AMQP 1.0 plug-in reverses that when
+it delivers such a message. A shovel does not: it turns the headers into application properties, in which the sections
+are strings with bytes that are not valid text.
 """
 
 from heliograph.amqp.codec.decoding import decode

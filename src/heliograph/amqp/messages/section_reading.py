@@ -1,4 +1,4 @@
-"""Single sections of a message, read without the others: by selectors, and for what a message is in MQTT.
+"""Decodes single sections of a message without the others, for selectors and for the mapping to MQTT.
 
 Values have the simple types that selectors know: all whole numbers and times are `int`, `float` and `double` are
 `float`, strings, symbols and characters are `str`. What JMS has no type for (binary, decimals) is there, but compares
@@ -183,7 +183,7 @@ def _section_map(payload: bytes, wanted: int) -> dict[str, Any]:
     for _ in range(_READ_MOST):
         if at >= end:
             break
-        # Nearly all names, and many values, are short strings: those are read here, without a call.
+        # Nearly all names and many values are short strings, which are decoded inline.
         if payload[at] & 0xFD == 0xA1:
             stop = at + 2 + payload[at + 1]
             name = payload[at + 2 : stop].decode()
@@ -263,7 +263,7 @@ def _compound(payload: bytes, at: int) -> tuple[int, int]:
 def read_value(payload: bytes, at: int) -> tuple[Any, int]:
     """A simple value as selectors see it, and where the next one begins. Anything else is skipped as its bytes."""
     code = payload[at]
-    if not code:  # descriptions, which do not matter here
+    if not code:  # descriptors are skipped: they do not matter here
         at = _described(payload, at)
         code = payload[at]
     if code in _FIXED:

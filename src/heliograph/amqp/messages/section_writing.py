@@ -1,7 +1,7 @@
-"""Sections of messages to bytes, fast: what is the same for every message of a producer is encoded once.
+"""Encodes sections quickly: parts that are equal in all messages of a producer are encoded once.
 
-The sections are laid out by hand because this is done for every message that is sent; everything unusual goes through
-the codec.
+The bytes are put together by hand because this runs for every message that is sent; unusual values go through the
+codec.
 """
 
 from collections.abc import Mapping
@@ -38,7 +38,8 @@ def header_section(durable: bool | None, priority: int | None, ttl: int | None) 
         NULL if priority is None else encode(UByte(priority)),
         NULL if ttl is None else encode(UInt(ttl)),
     ]
-    # Somebody who leaves one of them to the queue means the other as it is, even where it is what the standard has.
+    # If one of the two is left to the queue, the other is written even if it has the standard's default: otherwise the
+    # queue would replace it, too.
     unusual = priority is not None and (priority != DEFAULT_PRIORITY or durable is None)
     count = 3 if ttl is not None else 2 if unusual else 1 if durable else 0
     return HEADER_START + _list(b"".join(fields[:count]), count) if count else b""

@@ -1,4 +1,4 @@
-"""Many messages that have all but their ids and bodies in common: the rest of them is encoded once."""
+"""Templates for messages that differ only in ids and bodies: everything else is encoded once."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -71,7 +71,7 @@ class MessageTemplate:
             digits = len(str(first + begin))
             end = min(len(bodies), 10**digits - first)
             head = self._head_of_run(prefix, digits)
-            # One call of `join` for each message, with nothing computed that is the same for its neighbour.
+            # One call of `join` per message; everything that is equal for all messages is computed before the loop.
             filled += [
                 join((head, b"%d" % number, tails[len(body)], body))
                 for number, body in enumerate(bodies[begin:end], first + begin)

@@ -178,6 +178,7 @@ class SenderEnd(LinkEnd[Sender]):
     def interrupted(self) -> None:
         """Unsettled messages may not have arrived: they are sent again, before all others, when the link is back."""
         super().interrupted()
+        # `extendleft` reverses, so the order of sending is kept.
         self._waiting.extendleft(reversed(self._unsettled.values()))
         self._unsettled.clear()
 

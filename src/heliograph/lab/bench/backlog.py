@@ -69,7 +69,7 @@ class OfflineSubscriber:
                 watch()
 
     def drain(self, site: BrokerSite, watch: Callable[[], None]) -> BenchOutcome:
-        """Come back and take what there is: what that cost, and what was lost, doubled or out of order."""
+        """Reconnect and receive everything; returns the cost, and what was lost, duplicated or out of order."""
         before = site.meter.read()
         with ClosedLoop(site) as load:
             subscribers = self._subscribers(load, site)

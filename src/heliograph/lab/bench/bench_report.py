@@ -171,7 +171,7 @@ def _scale(row: BenchRow) -> str:
 
 
 def shortfalls(rows: Sequence[BenchRow]) -> list[str]:
-    """Where we are slower, bigger or less reliable than wanted in one case."""
+    """Goals for speed, memory and reliability that our server misses in one case."""
     return failures(rows) + [verdict.text for verdict in goal_results(rows) if not verdict.met]
 
 
@@ -181,7 +181,7 @@ def successes(rows: Sequence[BenchRow]) -> list[str]:
 
 
 def failures(rows: Sequence[BenchRow]) -> list[str]:
-    """What our server did wrong in one case, speed aside."""
+    """Errors of our server in one case, speed aside."""
     found = []
     for row in rows:
         if row.target not in {OURS, MEMORY_ONLY}:

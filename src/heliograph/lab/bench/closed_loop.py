@@ -29,7 +29,7 @@ QUIET_SECONDS = 0.02  # after the last expected message, how long to listen for 
 
 
 class LoopSource(Protocol):
-    """Who sends, in whatever protocol."""
+    """A sender, in any protocol."""
 
     @property
     def sent(self) -> int:
@@ -66,16 +66,16 @@ class ClosedLoop:
         self.loop.close()
 
     def add_sources(self, group: ClientGroup, sources: Sequence[LoopSource], copies: int = 1) -> None:
-        """Let these take part, which are clients of this group; each message goes to so many receivers."""
+        """Add senders, which are clients of this group; each message goes to this number of receivers."""
         self._sending.append(group)
         self._copies += [(source, copies) for source in sources]
 
     def add_receivers(self, group: ClientGroup) -> None:
-        """Let the clients of this group take part: what reaches them is delivered."""
+        """Add receivers: messages that reach clients of this group count as delivered."""
         self._receiving.append(group)
 
     def add_between(self, group: ClientGroup) -> None:
-        """Let clients take part that are not the end of the way: only what goes wrong there counts."""
+        """Add clients that only pass messages on: of these, only errors count."""
         self._between.append(group)
 
     def run(self, send: Callable[[], float]) -> BenchOutcome:
@@ -144,7 +144,7 @@ class ClosedLoop:
 
     @property
     def unexpected(self) -> int:
-        """What has no place in the load."""
+        """Messages that do not belong to the load."""
         return sum(group.meter.errors for group in _distinct(self._sending, self._receiving, self._between))
 
     def _forget_latencies(self) -> None:
@@ -158,13 +158,13 @@ class ClosedLoop:
             self.loop.turn(send())
 
     def _await_first(self, send: Callable[[], float]) -> None:
-        """Go on warming up until something has reached everybody: in a short run some brokers need longer for that."""
+        """Extend the warm-up until every receiver has got something: some brokers take long for that."""
         end = time.perf_counter() + DRAIN_SECONDS
         while not all(source.settled for source in self.sources) and time.perf_counter() < end:
             self.loop.turn(send())
 
     def _await_delivery(self, least: int, send: Callable[[], float]) -> None:
-        """Go on measuring until so much has been delivered, unless nothing more comes."""
+        """Extend the measurement until enough has been delivered, unless nothing more arrives."""
         end = time.perf_counter() + DRAIN_SECONDS
         seen, silent = self.delivered, time.perf_counter() + SILENCE_SECONDS
         while seen < least and (now := time.perf_counter()) < min(end, silent):

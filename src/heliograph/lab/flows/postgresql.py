@@ -41,7 +41,7 @@ def _program(name: str) -> Path | None:
 
 
 def _unprivileged() -> tuple[int, int] | None:
-    """Whom to run it as: it refuses to run as root."""
+    """The user to run it as: PostgreSQL refuses to run as root."""
     if os.geteuid() != 0:
         return None
     for user in ("postgres", "nobody"):
@@ -80,7 +80,7 @@ class PostgresqlServer:
         raise MeasurementFailed(f"PostgreSQL did not start: {''.join(said)[-500:]}")
 
     def stop(self) -> None:
-        """At once, for those who are connected, too."""
+        """Stop it at once, without waiting for connected clients."""
         self._process.send_signal(signal.SIGINT)
         self._process.communicate(timeout=_PATIENCE)
 

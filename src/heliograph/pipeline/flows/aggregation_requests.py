@@ -58,7 +58,7 @@ def _in_queue_name(aggregate: str) -> str:
 
 
 def kind_of(topic: str) -> tuple[str, bytes]:
-    """What a message is, and the identifier of its set. What is neither a note nor a deadline is a reply."""
+    """The kind of a message, and the identifier of its set. What is neither a note nor a deadline is a reply."""
     *_, kind, key = ("", *topic.split("/"))
     if kind in {REQUESTS, DEADLINES} and re.match(KEY, key):
         return kind, bytes.fromhex(key.partition("-")[2])
@@ -71,7 +71,7 @@ def _below(aggregate: str) -> str:
 
 @dataclass(slots=True)
 class RequestSet:
-    """What was asked for one message."""
+    """The requests that the flow sent for one message."""
 
     place: SetPlace
     timeout: float
@@ -79,7 +79,7 @@ class RequestSet:
     """Folder and identifier of each."""
 
     def note(self) -> bytes:
-        """As text, for the stream."""
+        """The note that is published to the stream, as text."""
         requests = [(folder, identifier.hex()) for folder, identifier in self.requests]
         aggregate, began, identifier = self.place
         return json.dumps(
@@ -94,7 +94,7 @@ class RequestSet:
 
 
 def record_note(note: bytes, store: AggregationStore) -> None:
-    """Tell a store what a note says."""
+    """Record the requests of a note in a store."""
     said: Mapping[str, Any] = json.loads(note)
     identifier = bytes.fromhex(said["identifier"])
     store.begin(identifier, said["aggregate"], said["began"] / 1000, said["timeout"])
@@ -104,7 +104,7 @@ def record_note(note: bytes, store: AggregationStore) -> None:
 
 
 class RecordingStore(SqliteAggregationStore):
-    """What the nodes of one message record; nothing is kept."""
+    """Records the requests of one message; keeps nothing from one message to the next."""
 
     def __init__(self) -> None:
         super().__init__(":memory:")
@@ -121,7 +121,7 @@ class RecordingStore(SqliteAggregationStore):
         self._sets[aggregate].requests.append((folder, message_id))
 
     def announced(self, outcome: Outcome) -> Outcome:
-        """What came of a message, with notes of what it has asked, and requests that say where replies go."""
+        """The outcome of a message, with notes of its requests added, and reply addresses set in the requests."""
         sets, self._sets = list(self._sets.values()), {}
         self.rollback()
         if not sets or outcome.result is not Result.DONE:

@@ -72,7 +72,7 @@ class Comparison:
 
     @property
     def is_equal(self) -> bool:
-        """Whether both versions do the same."""
+        """Whether both versions have the same outputs."""
         return not any(self.total(category) for category in CATEGORIES if category != EQUAL)
 
     def total(self, category: str) -> int:
@@ -102,9 +102,9 @@ def compare(
     state: str | None = None,
     samples: int = 3,
 ) -> Comparison:
-    """Send the messages of a DataFrame through two versions of a flow, and compare what comes out.
+    """Send the messages of a DataFrame through two versions of a flow, and compare the outputs.
 
-    Nothing is sent. Database nodes do what they do, so use data sources that may be changed.
+    Nothing is sent. Database nodes do write, so use data sources that may be changed.
     """
     now = datetime.now()
     old_rows, new_rows = (flow_outputs(messages, flow, input_node, state=state, now=now) for flow in (old, new))
@@ -112,7 +112,7 @@ def compare(
 
 
 def compare_outputs(old: "DataFrame", new: "DataFrame", *, samples: int = 3) -> Comparison:
-    """Compare rows that `flow_outputs` gave; with so many samples of each difference, for each output node."""
+    """Compare rows of `flow_outputs`, with a number of samples of each difference for each output node."""
     from pyspark.sql import functions as F  # noqa: N812, PLC0415 - its usual name
 
     joined = _numbered(old, "old").join(_numbered(new, "new"), list(_KEY), "full_outer")

@@ -159,7 +159,7 @@ def _goes_to_server(node: NodeDefinition, routes: Routes) -> bool:
 
 
 def written_sources(definition: FlowDefinition) -> frozenset[str]:
-    """The data sources that the flow may change: answers of these are never kept."""
+    """The data sources that the flow may change: answers of these are never cached."""
     used = {str(node.properties.get("data_source") or "") for node in definition.nodes.values()}
     written: set[str] = set()
     for file, text in definition.sources.items():

@@ -224,6 +224,8 @@ class _Writer(MemberWriter):
                 add(f"return {careful}(parent)  # which says what is wrong")
             add("once = {child.name for child in children}")
             add(f"text = {group.separator!r}.join(pieces)")
+            # A repeated or missing field, or a delimiter inside a value: the careful function handles it or reports the
+            # error.
             doubts = [f"len(once) != len(children) or not {constant('required', required)} <= once"]
             doubts += self._doubts(group)
             with block(f"if {' or '.join(doubts)}:"):

@@ -195,6 +195,7 @@ def _independent(context: Context, node: object, target: syntax.FieldReference) 
             return False
     if isinstance(node, syntax.Select | syntax.Quantified | syntax.Passthru | syntax.ListOf | syntax.Row):
         return False
+    # A routine may change any tree, and the text of an EVAL is not known.
     if isinstance(node, syntax.Call) and (not node.built_in or node.name in ("EVAL", "THE")):
         return False
     return not isinstance(node, syntax.Node) or all(

@@ -218,11 +218,13 @@ def condition(context: Context, node: syntax.Expression) -> str:
 def _condition(context: Context, node: syntax.Expression) -> str:
     if isinstance(node, syntax.Binary) and node.operator in ("AND", "OR"):
         first, *others = _operands(node)
+        # AND and OR are TRUE exactly if Python's `and` and `or` of "is TRUE" are, so three-valued logic is not needed.
         tests = [condition(context, first)]
         with context.conditionally():
             tests += [condition(context, other) for other in others]
         return f"({f' {node.operator.lower()} '.join(tests)})"
     if isinstance(node, syntax.Unary) and node.operator == "NOT":
+        # NOT x is TRUE only if x is FALSE: `not x` would also be true for UNKNOWN.
         return f"({truth(context, node.operand).text} is False)"
     if isinstance(node, syntax.Binary) and node.operator in _COMPARISON and _compare_kind(node):
         left_code, right_code = context.value(node.left), context.value(node.right)

@@ -99,8 +99,10 @@ def call(context: Context, node: syntax.Call) -> Code:
         name = node.name.upper()
         if name not in OVERRIDABLE or node.schema or name in context.environment.routines:
             return routines.call(context, node)
+        # No routine of this name is known, so the call means the built-in function.
         node = replace(node, name=name, built_in=True)
     if node.name in _TIMES:
+        # `ev.now` is one time for all that a node does with one message.
         function = context.unit.constant(f"{context.use('CURRENT')}[{node.name!r}]", node.name.lower())
         return Code(f"{function}(ev.now)", _TIMES[node.name], False)
     if node.name in _STATES:

@@ -311,6 +311,8 @@ def prefix(context: Context, start: Base, path: tuple[StepCode, ...]) -> tuple[s
     known = context.prefixes.known.get(start.route(path))
     if known is not None and not known.later:
         return known.python, True
+    # `Order.Line[i].Price` in a loop: look up `Order` alone, as it can be kept from round to round, and the rest each
+    # time.
     if context.hoisting and (constant := _constant(path)):
         prefix(context, start, constant)
     text, rest = _longest(context, start, path, ensured=False)
@@ -331,6 +333,7 @@ def _walked(context: Context, start: Base, path: tuple[StepCode, ...], walk: str
     expected = context.prefixes.known.get(route)
     if ensured:
         context.prefixes.made(route)
+    # The loop expects this path from an earlier round: look it up in the first round only (see `_loop`).
     if expected is not None and expected.ensured is ensured:
         context.emit(f"if {expected.python} is None:")
         with context.indented():

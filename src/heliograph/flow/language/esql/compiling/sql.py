@@ -253,6 +253,7 @@ def _pushed(context: Context, sql: Sql, where: syntax.Expression | None) -> tupl
         try:
             tests.append(sql.expression(context, part))
         except Untranslatable:
+            # Part of the expression may have been translated already: drop its parameters.
             del sql.parameters[kept:]
             left.append(part)
     return tests, conjunction(left)

@@ -21,8 +21,8 @@ from heliograph.flow.language.esql.compiling.python_names import Binding, Bindin
 
 _LOOPS = (syntax.While, syntax.Repeat, syntax.Loop, syntax.For)
 _DEEPEST_REWRITTEN = 4
-"""How many loops in each other are written again and again: each is, for every time that the one around it is. Those
-further inside keep no paths."""
+"""The depth of nested loops that are generated in several passes: each level multiplies the passes. Loops further
+inside keep no paths."""
 
 
 def body(context: Context, statements: syntax.Body) -> None:
@@ -176,6 +176,7 @@ def case_statement(context: Context, node: syntax.CaseStatement) -> None:
             tests = [condition(context, branch.condition) for branch in node.branches]
     else:
         subject = context.temporary("subject")
+        # The operand is evaluated once, before the first comparison.
         context.emit(f"{subject} = {context.value(node.operand).text}")
         with context.conditionally():
             tests = [
@@ -251,6 +252,8 @@ def _loop(
     """Generate a loop. A path may be known at its start only if it is also valid at the end of each round. Whether
     that is so shows when the body is written, so the body is written again with fewer known paths until the set
     does not change any more (a fixed point). Nested loops multiply the passes: beyond a depth none is assumed."""
+    # Each level of nesting multiplies the passes over the innermost body, so deep loops start and end with nothing
+    # known.
     if context.loop_depth == _DEEPEST_REWRITTEN:
         context.prefixes = Prefixes()
         _write_loop(context, node, head, until)
