@@ -93,7 +93,10 @@ class Broker:
         self.pipelines: Pipelines | None = None
         """The server as a process and those beside it; None where a broker is all there is."""
         self.stopping = False
-        """The server is about to go. Wills of durable sessions are left to the next one, as the standard allows."""
+        """Prepare for the end of the server.
+
+        Wills of durable sessions are left to its next start, as the standard allows.
+        """
         if store is not None:
             store.charge_to(self.memory)
             store.defects = self.defects
@@ -117,7 +120,7 @@ class Broker:
         self.services.limits = limits
 
     def feed(self, stream: Stream) -> None:
-        """Messages that match its filter go into this stream from now on."""
+        """Store messages that match its filter in this stream from now on."""
         self.routes.tree.add(stream.options.filter, stream)
         self.routes.forget(stream.options.filter)
 
@@ -143,7 +146,7 @@ class Broker:
         return Published(Reason.SUCCESS, taken, published.stored, put.stored)
 
     def publish_to_mqtt(self, span: Span, publisher: Session | None, route: Route) -> Published:
-        """Publish to all but queues: retained, subscriptions, streams."""
+        """Publish to retained messages, subscriptions and streams, but not to queues."""
         if route.catching_up:
             self.delivery.send_retained_first(span.topic, route)
         kept = not span.retain or span.retold or self.retained.keep(span, span.count - 1, self.limits)
@@ -155,7 +158,8 @@ class Broker:
             taken, stored = self.delivery.memory.deliver(span, route, publisher), 0
         if not (route.subscriptions or route.groups or route.streams):
             return Published(Reason.NO_MATCHING_SUBSCRIBERS if kept else Reason.QUOTA_EXCEEDED, span.count, stored)
-        # A message that was delivered but could not be retained is no failure: sent again, it would come twice.
+        # A message that was delivered but not retained is no failure: the publisher would send it again, as a
+        # duplicate.
         return Published(Reason.SUCCESS, taken, stored)
 
     def publish_in_parts(
@@ -178,7 +182,7 @@ class Broker:
         )
 
     def parts_there(self, route: Route, size: int) -> Iterator[Route]:
-        """The parts of a route for a message of this size, less the receivers that have gone since it was found."""
+        """The parts of a route for a message of this size, without receivers that were removed since it was found."""
         generation = self.routes.generation
         for part in route.parts() if route.wide and size <= WORTH_COPYING else (route,):
             if self.routes.generation == generation:
@@ -247,7 +251,7 @@ class Broker:
         return session, present
 
     def _has_expired(self, session: Session) -> bool:
-        """Whether its time is over, though nobody has seen to that yet."""
+        """Whether it has expired, although its timer has not run yet."""
         return session.away is not None and session.expiry != FOR_EVER and session.away + session.expiry <= self.now()
 
     def new_session(self, client_id: str, number: int = 0) -> Session:
@@ -255,7 +259,7 @@ class Broker:
         return Session(client_id, self.turn.settled, self.memory.account("client", client_id), number)
 
     def attach(self, session: Session, outlet: Outlet, receive_maximum: int) -> None:
-        """The client of a session is here: its deliveries go on."""
+        """The client of a session has connected: deliveries go on."""
         session.attach(outlet, self.limits, receive_maximum)
         if len(session.subscriptions) > _FORGOTTEN_ONE_BY_ONE:
             self.routes.forget_all()
@@ -264,7 +268,10 @@ class Broker:
             self.routes.forget(subscription.group.filter if subscription.group else subscription.filter)
 
     def detach(self, session: Session, *, publish_will: bool) -> None:
-        """The client of a session has gone. The session ends now, later or never; its will may be due now or later."""
+        """The client of a session has disconnected.
+
+        The session ends now, later or never; its will is due now or later.
+        """
         self.slices.do_all(session.detach())
         if session.window is not None:
             self.delivery.share_out_again(session)
@@ -279,7 +286,7 @@ class Broker:
             self.store.note_presence(session)
 
     def _will_is_due(self, session: Session, will: Will, now: float, *, publish: bool) -> None:
-        """The client has gone, and its will is published now, or later, or never."""
+        """The client has disconnected: publish its will now, later, or never."""
         delay = min(will.properties.get("will_delay_interval", 0), session.expiry)
         deferred = self.stopping and session.number > 0
         if not publish and not deferred:
@@ -305,7 +312,7 @@ class Broker:
         session.will_timer = self.timers.at(will_due, lambda _: self._publish_will(session))
 
     def end_session(self, session: Session) -> None:
-        """Forget a session: subscriptions, what waits and what is on its way."""
+        """End a session: remove its subscriptions, backlog and messages in flight."""
         if session.will_timer is not None:
             self._publish_will(session)
         self._cancel_timers(session)
@@ -319,7 +326,7 @@ class Broker:
             self.slices.do_all(
                 [self.subscriptions.remove(session, one) for one in list(session.subscriptions.values())]
             )
-        session.window = None  # what was on its way leads back to the session, and would keep it in memory
+        session.window = None  # flights refer back to the session: this breaks the reference cycle
         if self.sessions.get(session.client_id) is session:
             del self.sessions[session.client_id]
             session.refund()
@@ -369,7 +376,7 @@ class Broker:
             self.store.upkeep.work(seconds)
 
     def retain_streams(self) -> None:
-        """Let go what streams are not to keep any more: in slices, for there may be very many partitions."""
+        """Apply the retention of streams, in slices: there may be very many partitions."""
         if self.store is not None and not self.slices.is_working(self.store.streams):
             self.slices.begin(self.store.streams, self.store.retain_streams(), lambda: None)
 

@@ -1,4 +1,4 @@
-"""Bringing a broker back to where it was: sessions and retained messages are made of what the log says.
+"""Recovery: makes sessions and retained messages of the state that was read from the log.
 
 Theory of operation
 1. All that the log says has been read (`log_contents`). What an earlier start has set aside is tried again first.
@@ -66,7 +66,7 @@ class RecoveringBroker(Protocol):
 
 
 class SessionRecovery:
-    """Makes objects of what the log says."""
+    """Makes the objects of a broker from the contents of the log."""
 
     def __init__(
         self,
@@ -231,7 +231,7 @@ class SessionRecovery:
             self._broker.restore_presence(session, away, self._store.clock.from_wall(due) if due is not None else None)
 
     def _withdraw(self, session: Session) -> None:
-        """Take back what has been made of a session. The log need not know of that."""
+        """Undo the restoring of a session, without writing to the log."""
         session.number = 0
         for full, subscription in list(session.subscriptions.items()):
             subscription.spool = None
@@ -256,7 +256,7 @@ class Spools:
 
 
 def _make_unsent(subscription: Subscription) -> None:
-    """What is pending waits, except for what turns out to be on its way."""
+    """Put everything pending into the backlog; messages in flight are taken out later (`sent_before`)."""
     spool = subscription.spool
     if spool is not None and spool.cursor.pending:
         subscription.session.note_backlog(subscription)

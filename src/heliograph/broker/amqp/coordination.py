@@ -25,7 +25,7 @@ class Coordination:
         link.flow(_CREDIT)
 
     def take(self, deliveries: list[Delivery]) -> None:
-        """Requests have come. They are handled in order, though a commit is answered only when it is safe."""
+        """Handle requests in order. A commit is answered only when it is safe."""
         for delivery in deliveries:
             self._take_one(delivery)
         if self._link.credit <= _CREDIT // 2:
@@ -83,7 +83,7 @@ class Coordination:
             self._link.settle(delivery.number, delivery.number, outcome)
 
     def gone(self, how: Departure) -> bool:
-        """The link is no more: what was not committed is rolled back."""
+        """The link has ended: roll back what was not committed."""
         for txn_id in self._mine:
             self._connection.transactions.roll_back(txn_id)
         self._mine.clear()

@@ -1,4 +1,4 @@
-"""What all AMQP connections of a server have in common."""
+"""The state that all AMQP connections of a server share."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
@@ -24,7 +24,7 @@ from heliograph.broker.core.outlet import Outlet
 from heliograph.mapping import QUEUE_PREFIX, TOPIC_PREFIX
 
 IDLE_TIMEOUT = 60_000
-"""Milliseconds of silence after which a client is taken for dead; one that has nothing to say sends empty frames."""
+"""Milliseconds of silence after which a connection is closed; idle clients send empty frames."""
 SOLE_CONNECTION = "sole-connection-for-container"
 HEEDS_RECEIVED = "heliograph:received"
 """A client that is lost has failed with what it said it has `received`, if it wants the rest released."""
@@ -49,7 +49,7 @@ class HostedConnection(Protocol):
         """All that there was room for was sent: if it has been written, there is room for more."""
 
     def flush(self) -> None:
-        """The turn ends: what there is to write goes to the outlet."""
+        """At the end of the turn: move pending frames to the outlet."""
 
 
 class AmqpHost:
@@ -124,7 +124,7 @@ class AmqpHost:
         self.broker.turn.restless = True
 
     def _end_turn(self) -> None:
-        """All that can happen in this turn has happened: let the connections say what they have to."""
+        """At the end of the turn: flush the connections that have frames to send."""
         if self._full:
             full, self._full = self._full, []
             for connection in full:
@@ -152,7 +152,7 @@ _FRAME_COST = 16
 
 
 def error_in_open(host: AmqpHost, asked: Open) -> Error | None:
-    """Why this client cannot be served, or should be elsewhere; None if it is welcome."""
+    """The error or redirect for a client that cannot be served here; None if it can."""
     broker, limits = host.broker, host.broker.limits
     if asked.hostname is not None and asked.hostname in host.redirects:
         elsewhere = host.redirects[asked.hostname]

@@ -1,4 +1,4 @@
-"""Messages from a client: put in runs as they come, answered in runs when they are safe."""
+"""Messages from a client: put as they come and answered when they are safe, several at a time."""
 
 from functools import partial
 from itertools import groupby
@@ -27,7 +27,7 @@ class Incoming:
         link.flow(CREDIT)
 
     def take(self, deliveries: list[Delivery]) -> None:
-        """A run of messages has come."""
+        """Handle several messages."""
         connection, link = self.connection, self.link
         connection.broker.stats.messages_received += len(deliveries)
         number, settled = deliveries[0].number, deliveries[0].settled
@@ -88,5 +88,5 @@ class Incoming:
             self.link.settle(first, last, state)
 
     def gone(self, how: Departure) -> bool:
-        """The link is no more: what was put stays."""
+        """The link has ended. Messages that were put stay."""
         return False

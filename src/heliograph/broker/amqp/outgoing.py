@@ -1,4 +1,4 @@
-"""Messages to a client: sent in runs as its credit allows, settled in runs as it says."""
+"""Messages to a client: sent as its credit allows, settled as its dispositions say, several at a time."""
 
 from collections.abc import Callable
 from functools import partial
@@ -125,16 +125,16 @@ class Outgoing:
         return fine
 
     def look_further(self) -> None:
-        """There was no time to look at all messages of the queue, and now there is."""
+        """There was no time to look at all messages of the queue, and now there is: serve the link."""
         self.connection.talk()
         self.serve()
 
     def failed(self) -> None:
-        """Something unexpected was raised while messages were to be sent."""
+        """Sending messages has raised an unexpected exception."""
         self.connection.broker.defects.note("messages could not be sent", self.connection.outlet)
 
     def ended(self, refusal: Refusal) -> None:
-        """The queue is gone, and its messages with it."""
+        """The queue was deleted."""
         self._unsettled.clear()
         self.link.detach(closed=True, error=error_of(refusal))
         self.connection.talk()
@@ -158,7 +158,7 @@ class Outgoing:
             link.drained()
 
     def settled(self, first: int, last: int, state: DeliveryState | None, *, settled: bool) -> None:
-        """The client's word on a range of messages."""
+        """Settle a range of messages with the outcome that the client sent."""
         work = None
         answer = state
         if isinstance(state, TransactionalState):
@@ -209,7 +209,7 @@ class Outgoing:
         return [entry for entry in found if entry is not None]
 
     def gone(self, how: Departure) -> bool:
-        """The link is no more: what was not settled goes back."""
+        """The link has ended: unsettled messages go back to the queue."""
         self.queue.remove_consumer(self)
         if self._unsettled:
             unsettled, self._unsettled = self._unsettled, {}

@@ -1,4 +1,4 @@
-"""What is known of a client of AMQP while it is connected, and what its links say to it.
+"""The state of a connected AMQP client, shared by its links.
 
 Links work on this: those on which the client sends (`incoming`, `coordination`) and receives (`outgoing`), and what
 they are attached to. `connection` has the bytes, the order of events, and the beginning and end of it.
@@ -82,7 +82,7 @@ class AmqpPeer(ABC):
 
     @abstractmethod
     def flush(self) -> None:
-        """The turn ends: what there is to write goes to the outlet."""
+        """At the end of the turn: move pending frames to the outlet."""
 
     @abstractmethod
     def go_on(self) -> None:
@@ -91,12 +91,12 @@ class AmqpPeer(ABC):
     # Links
 
     def connect(self, link: Link, context: Any) -> None:
-        """From now on what comes on this link is for `context`."""
+        """Set the handler of events on this link."""
         link.context = context
         self.links[link] = None
 
     def forget(self, link: Link) -> None:
-        """The server has ended a link: what still comes on it is for nobody."""
+        """The server has ended a link: later events on it are ignored."""
         link.context = None
         self.links.pop(link, None)
 
@@ -134,7 +134,7 @@ class AmqpPeer(ABC):
             link.settle(first, last, state)
 
     def sent(self, count: int, size: int) -> None:
-        """Messages are on their way to the client."""
+        """Messages were sent to the client."""
         self.broker.stats.messages_sent += count
         self.talk()
         self.writable_bytes -= size

@@ -1,4 +1,4 @@
-"""Subscriptions of AMQP clients: a queue for each, to which a binding brings what is published.
+"""Subscriptions of AMQP clients: each is a queue of its own with a binding to the topic filter.
 
 A subscription without a name lives and dies with its link. One that is durable or shared has a name, by which links
 find it. A volatile one goes with its last link; a durable one when a client closes its link, or asks to forget it.
@@ -35,7 +35,7 @@ from heliograph.broker.queues.queue import Queue
 
 
 class Wanted(NamedTuple):
-    """What a subscription brings."""
+    """The messages that a subscription selects."""
 
     filter: str
     selector: str
@@ -163,7 +163,7 @@ class Forgetting:
         self._queue = queue
 
     def gone(self, how: Departure) -> bool:
-        """The link is no more."""
+        """The link has ended."""
         return self._subscription.left(self._queue, how)
 
 

@@ -77,7 +77,7 @@ _KNOWN_LONGEST = 200
 
 
 def find_target(connection: AmqpPeer, address: Address) -> PutTarget:
-    """What is at an address; Refused if there is nothing."""
+    """The queue or topic at an address; Refused if there is none."""
     host = connection.host
     if address.kind is AddressKind.MANAGEMENT:
         if not host.is_managed:

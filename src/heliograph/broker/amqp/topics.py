@@ -1,4 +1,4 @@
-"""AMQP messages are published to topics: to queues as they are, to MQTT if somebody there wants them."""
+"""Publishes AMQP messages to topics: to queues as they are, converted to MQTT only if there are MQTT receivers."""
 
 from collections.abc import Sequence
 
@@ -117,7 +117,7 @@ def _refused(put: Put, taken: set[int], full: set[int], topic: bytes, route: Rou
 
 
 def _may_be_retained(message: bytes) -> bool:
-    """Whether it is worth looking for the annotation that says so."""
+    """Whether it is worth looking for the annotation that asks for it."""
     end = len(message)
     if end > _SHORT:  # do not search through a long body
         try:
@@ -128,7 +128,7 @@ def _may_be_retained(message: bytes) -> bool:
 
 
 class Topic:
-    """Where one client publishes to one topic."""
+    """The target of a link on which a client publishes to one topic."""
 
     __slots__ = ("_broker", "_name", "_publisher")
 
