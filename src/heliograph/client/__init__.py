@@ -1,7 +1,7 @@
 """A client for AMQP 1.0 with the shape of JMS: `from heliograph.client import connect`.
 
-Begin with `connect`, which gives a `Connection`; its `session` makes producers, consumers and browsers. This is the
-blocking face; `aio` is the same for asyncio. Both are thin: `core` does the work. Exceptions are below
+Begin with `connect`, which returns a `Connection`; its `session` makes producers, consumers and browsers. This is the
+blocking interface; `aio` is the same for asyncio. Both are thin layers on `core`. All exceptions are subclasses of
 `MessagingProblem`. `encoded` is for programs that move many messages as bytes, `management` for requests to a server's
 management node.
 """

@@ -1,7 +1,7 @@
 """The client for ordinary, blocking code: `with connect("amqp://localhost") as connection: ...`.
 
-Input and output happen in a thread of the connection's own. Sessions and what belongs to them may be used from any
-thread, but each from one at a time.
+Each connection has a thread for its input and output (`io_thread`). A session, with its producers and consumers, may be
+used from any thread, but only from one at a time.
 """
 
 import ssl
@@ -354,7 +354,7 @@ class Producer(_Closing):
 
 
 class _Fetching(_Closing):
-    """What consumers and browsers have in common."""
+    """Base of consumers and browsers."""
 
     def __init__(self, io: IoThread, core: ReceiverEnd) -> None:
         self._io = io
@@ -362,7 +362,7 @@ class _Fetching(_Closing):
         self._nudged = False
 
     def _nudge(self) -> None:
-        """The core is to see soon that something was taken."""
+        """Tell the core that messages were taken, so that it renews credit and settles them."""
         if not self._nudged:
             self._nudged = True
             self._io.post(self._touch)

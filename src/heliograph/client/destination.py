@@ -1,4 +1,4 @@
-"""Where messages go to and come from."""
+"""Destinations: queues and topics."""
 
 from collections.abc import Callable
 from typing import ClassVar, Self

@@ -1,4 +1,4 @@
-"""Messages as bytes, for programs that move many of them: what `Message` does for people, at a part of its cost.
+"""Messages as bytes, for programs that move many of them: the functions of `Message` at a fraction of its cost.
 
 `Consumer.receive_encoded` gives bytes, `read` and `front` look into them, and `write` makes bytes for
 `Producer.send_encoded`. What cannot be read is a `MessageFormat` here.

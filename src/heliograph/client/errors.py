@@ -1,4 +1,4 @@
-"""What the client raises: one class for each kind of cause, all of them `MessagingProblem`s.
+"""The exceptions of the client: one class for each kind of cause, all subclasses of `MessagingProblem`.
 
 A mistake in the arguments of a call, such as a negative delay, is a `heliograph.errors.InvalidInput`.
 """

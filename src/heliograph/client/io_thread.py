@@ -1,4 +1,4 @@
-"""A thread with an event loop for one connection, and the ways in which other threads talk to it."""
+"""A thread with an event loop for one connection, and the calls by which other threads communicate with it."""
 
 import asyncio
 import queue

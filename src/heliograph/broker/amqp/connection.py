@@ -1,7 +1,7 @@
 """One AMQP client's connection: bytes in, calls on queues and topics, bytes out. No sockets here.
 
-The engine speaks AMQP; this is what its events mean to the broker. What is to be written gathers in the engine, and
-goes to the outlet once, at the end of the turn.
+The engine implements the protocol; this module handles its events. Frames to send gather in the engine, and go to the
+outlet once, at the end of the turn.
 """
 
 from collections import deque
@@ -45,7 +45,7 @@ from heliograph.broker.queues.refusal import Put, PutSteps
 from heliograph.mqtt import Reason
 
 _SMALL = 16 << 10
-"""Bytes that are taken from a client in any case before it is seen how long others have waited."""
+"""Bytes of a client that are handled before the time is looked at."""
 
 # What has come of a message or frame is charged from so many bytes on; less is part of what a connection takes.
 _WORTH_CHARGING = 4096
@@ -79,12 +79,12 @@ class AmqpConnection(AmqpPeer):
         self._parts: Hold | None = None
         self.heard = self.broker.now()
         self._last: type[Event] | None = None
-        """What the client did last, for people."""
+        """The client's last event, for log messages."""
         self._portions = Portions(self.broker, _SMALL)
         self._waits = False
-        """Others have their turns before more is taken from the client."""
+        """Other work is done before more bytes of this client are handled."""
         self._unhandled: deque[Callable[[], None]] = deque()
-        """What is to be done then."""
+        """Actions that are put off until then."""
         self._timer: Timer | None = self.broker.timers.at(
             self.broker.now() + self.broker.limits.connect_timeout, self._opened_in_time, outlet
         )
@@ -114,10 +114,10 @@ class AmqpConnection(AmqpPeer):
         return not self.ended
 
     def have_taken(self) -> None:
-        """So much for this turn."""
+        """Nothing to do at the end of the portions of a turn."""
 
     def _charge_parts(self, size: int) -> None:
-        """So many bytes of frames and messages wait for the rest of them."""
+        """Charge memory for `size` bytes of incomplete frames and messages."""
         if size < _WORTH_CHARGING:
             self._parts = None
         elif self._parts is None:
@@ -128,7 +128,7 @@ class AmqpConnection(AmqpPeer):
             self._end_for_want_of_memory()
 
     def _charge(self, what: Session | Link, began: Begin | Attach | None) -> bool:
-        """A session or a link has begun with this frame: charged while the engine has it. Whether there is room."""
+        """Charge a session or link for as long as the engine has it. Returns whether there is room."""
         hold = self._holds[what] = Hold(self.account)
         if began is None or hold.set(cost_of(began)):
             return True
@@ -145,7 +145,7 @@ class AmqpConnection(AmqpPeer):
         if events:
             self._last = type(events[-1])
         for number, event in enumerate(events, 1):
-            # Those that come with messages are looked for first.
+            # The frequent events first.
             if type(event) is Transfers:
                 if event.link.context is not None:
                     event.link.context.take(event.deliveries)
@@ -160,7 +160,7 @@ class AmqpConnection(AmqpPeer):
                     event.link.context.serve()
             else:
                 self._handle_rare(event)
-                if self.ended:  # what else the client sent along counts no more
+                if self.ended:  # the rest of what the client sent is ignored
                     return
                 if number < len(events) and self.broker.now() - began > SLICE:
                     self._unhandled.append(partial(self._handle, events[number:]))
@@ -171,7 +171,7 @@ class AmqpConnection(AmqpPeer):
             self._serve_stalled()
 
     def in_order(self, action: Callable[[], None]) -> None:
-        """Do this when all that the client has sent before has been done."""
+        """Do this after everything that the client sent before."""
         if self._waits:
             self._unhandled.append(action)
         else:
@@ -191,7 +191,7 @@ class AmqpConnection(AmqpPeer):
             self._portions.resume(self)
 
     def put_in_steps(self, steps: PutSteps, done: Callable[[Put], None]) -> None:
-        """Messages of this client are put while others have their turns; `done` gets the result."""
+        """Put messages of this client in slices; `done` gets the result."""
         self._wait()
         self.broker.wide.begin(self._put_in_steps(steps, done))
 
@@ -310,7 +310,7 @@ class AmqpConnection(AmqpPeer):
             outgoing.serve()
 
     def go_on(self) -> None:
-        """All that there was room for was sent: if it has been written, there is room for more."""
+        """The outlet was full: if it has been written, deliver more."""
         if self.outlet.chunks or self._talking:
             self.host.note_full(self)
         elif self.outlet.open:
@@ -364,7 +364,7 @@ class AmqpConnection(AmqpPeer):
         self._finish()
 
     def _leave(self, how: Departure, why: str) -> None:
-        """Give everything back that the client has."""
+        """Release everything that the client has: transactions, links and locked messages."""
         if not self.opened:
             return
         self.opened = self.outlet.connected = self.outlet.open = False
@@ -379,11 +379,14 @@ class AmqpConnection(AmqpPeer):
         self.broker.slices.begin(object(), self._leave_links(list(self.links), how), lambda: None)
 
     def _leave_links(self, links: list[Link], how: Departure) -> Steps:
-        """A client can have thousands of them. They get nothing any more, for there is no room."""
+        """End the links in slices: a client can have thousands.
+
+        They get no messages meanwhile (`writable_bytes` is 0).
+        """
         for link in links:
             try:
                 self._link_gone(link, how)
-            except Exception:  # what the other links have must not stay locked
+            except Exception:  # messages of the other links must not stay locked
                 self.broker.defects.note("the end of a link")
             yield None
 

@@ -1,7 +1,7 @@
-"""One client's connection: bytes in, broker calls and bytes out. No sockets here; the server feeds and empties it.
+"""One MQTT client's connection: received bytes in, calls of the broker and bytes to send out. No sockets here.
 
-What comes is cut into packets, and these are taken in their order, runs of them in one go. Others have their turns:
-what cannot be taken in time waits. `lifecycle` has the states of a connection.
+Bytes are cut into packets, which are handled in order; runs of similar packets in one go. What cannot be handled within
+a slice of time waits for another turn, so that other clients are served. `lifecycle` has the states of a connection.
 """
 
 from heliograph.broker.broker import Broker
@@ -38,9 +38,9 @@ _KINDS = {int(kind): kind.name for kind in PacketType}
 _QOS2 = 0x34
 _CONNECT, _PUBLISH, _FIRST_ACK, _LAST_ACK = 1, 3, 4, 7
 _MANY = {PacketType.SUBSCRIBE: subscribe, PacketType.UNSUBSCRIBE: unsubscribe}
-"""Packets that may name many things."""
+"""Packets that may name many filters."""
 _LOOK_AT_CLOCK_AFTER = 16
-"""Runs of messages or acknowledgements after which it is time to see how long others have waited."""
+"""Runs of messages or acknowledgements after which the time is looked at."""
 
 
 class MqttConnection(MqttLifecycle):
@@ -53,11 +53,11 @@ class MqttConnection(MqttLifecycle):
         self._need: int
         """The length at which it makes sense to look at an incomplete packet again."""
         self._kind = _CONNECT
-        """The last packet that was none of those that come in runs, and when it came."""
+        """Type of the last packet other than PUBLISH and acknowledgements, and when it was received."""
         self._kind_at = 0.0
 
     def describe(self) -> dict[str, str]:
-        """Who the client is and what it has sent last, for people."""
+        """Who the client is and what it sent last, for log messages."""
         return {
             "client": self.session.client_id if self.session is not None else "",
             "protocol": _PROTOCOLS[self.version],
@@ -67,7 +67,7 @@ class MqttConnection(MqttLifecycle):
     # Bytes in
 
     def receive(self, data: bytes) -> None:
-        """Bytes have come from the client."""
+        """Handle bytes from the client."""
         broker = self.broker
         self.heard = broker.now()
         size = len(data)
@@ -97,7 +97,7 @@ class MqttConnection(MqttLifecycle):
                     data = whole
             elif self.state is OPEN:
                 if data[0] == QOS0:
-                    # What most devices send all the time, tried before anything else is looked at.
+                    # The most frequent packet of devices, tried before anything else.
                     pos = take_straight(self, data, 0)
                     if pos == size:
                         return
@@ -115,7 +115,7 @@ class MqttConnection(MqttLifecycle):
                 broker.delivery.pump(session)
 
     def _gather(self, packet: bytes, route: Route) -> bool:
-        """Take a packet that is like the one before, but for identifier and payload; False if there is more to it."""
+        """Batch a packet that equals the last one up to identifier and payload; False if it needs the slow path."""
         name_end = self._usual_name_end
         packet_id = packet[name_end] << 8 | packet[name_end + 1]
         if (
@@ -126,7 +126,7 @@ class MqttConnection(MqttLifecycle):
             return False
         batch = route.batches.get(self._usual_key)
         if batch is not None and batch.arrivals is None and len(batch.packets) < route.most_batched:
-            # As `Batches.gather` does, whose call would cost as much as all of this.
+            # `Batches.gather` inline: the call would cost as much as all of this.
             self.batch = batch
             batch.publishers.append(self)
             batch.packets.append(packet)
@@ -164,10 +164,10 @@ class MqttConnection(MqttLifecycle):
         return end
 
     def _with_parts(self, parts: Pieces, data: bytes) -> bytes | None:
-        """New bytes behind the ones that wait; None if it is no use looking at them yet."""
+        """The waiting bytes with the new ones behind them; None if they do not complete a packet yet."""
         parts.add(data)
         if self._is_working:
-            self.outlet.stop_reading()  # whoever let it be read from did not know
+            self.outlet.stop_reading()  # something else had resumed reading
             return None
         if self.state is WAITING:
             if parts.size > CONNECT_SIZE:
@@ -185,7 +185,7 @@ class MqttConnection(MqttLifecycle):
         short = min(0x80, self.max_packet - 1)
         left = _LOOK_AT_CLOCK_AFTER
         while pos < size:
-            # The usual short packet is measured right here; everything else is left to the codec.
+            # The length of short packets is read right here, to save a call; the codec does the rest.
             if size - pos > 1 and data[pos + 1] < short:
                 body = pos + 2
                 end = body + data[pos + 1]
@@ -227,7 +227,7 @@ class MqttConnection(MqttLifecycle):
                 pos = end
             if self.state is ENDED:
                 return
-            # Others want their turn, too: what is not taken in time waits.
+            # Other clients must be served, too: what is not handled in time waits.
             left -= 1 if kind <= _LAST_ACK else _LOOK_AT_CLOCK_AFTER
             if left <= 0:
                 left = _LOOK_AT_CLOCK_AFTER
@@ -243,7 +243,7 @@ class MqttConnection(MqttLifecycle):
             self._kind, self._kind_at = kind, self.heard
 
     def published(self) -> None:
-        """What the client has published has reached all who want it."""
+        """A message of the client has been delivered to very many receivers: go on reading."""
         self.publishing = False
         self._go_on()
 
@@ -269,7 +269,7 @@ class MqttConnection(MqttLifecycle):
         self.receive(b"")
 
     def _go_on(self) -> None:
-        """What the client asked for is done, or its turn has come again: take what it has sent behind that."""
+        """A request of the client is finished, or its turn has come again: handle what it sent meanwhile."""
         self.outlet.go_on_reading()
         self.receive(b"")
 
@@ -283,7 +283,7 @@ class MqttConnection(MqttLifecycle):
             self._charge(len(data) - pos)
 
     def _charge(self, size: int) -> None:
-        """So many bytes of a packet wait for the rest of it."""
+        """Charge memory for `size` bytes of an incomplete packet."""
         if size < _WORTH_CHARGING:
             return
         if self._hold is None:

@@ -1,4 +1,4 @@
-"""CONNECT: who may come in, with which session, and what CONNACK tells them."""
+"""CONNECT: admitting clients, opening their session, and the properties of CONNACK."""
 
 from dataclasses import replace
 
@@ -10,13 +10,13 @@ from heliograph.broker.sessions.session import FOR_EVER, session_cost
 from heliograph.mqtt import ConnAck, Connect, Properties, Reason, Subscription, split_share
 
 _NO_LIMIT = 65535
-# Success as MQTT 3 says it, without and with a session that was kept (which MQTT 3.1 cannot say).
+# CONNACK of MQTT 3 with success: without and with "session present" (which MQTT 3.1 does not have).
 _CONNACK = b"\x20\x02\x00\x00"
 _CONNACK_PRESENT = b"\x20\x02\x01\x00"
 
 
 def reason_to_refuse(broker: Broker, connect: Connect, now: float) -> tuple[Reason, str] | None:
-    """Why this CONNECT cannot be served whoever sent it, or None."""
+    """Why this CONNECT is refused whatever its credentials are; None if it is not."""
     limits = broker.limits
     if "authentication_method" in connect.properties:
         return Reason.BAD_AUTHENTICATION_METHOD, "extended authentication is not offered"
@@ -40,12 +40,12 @@ def reason_to_refuse(broker: Broker, connect: Connect, now: float) -> tuple[Reas
 
 
 def cost(connect: Connect) -> int:
-    """Bytes of memory that a CONNECT takes while somebody looks at the credentials, and about what its session does."""
+    """Bytes of memory that a CONNECT takes while its credentials are checked; about those of its session."""
     return session_cost(connect.client_id, connect.will) + len(connect.username or "") + len(connect.password or b"")
 
 
 def open_session(connection: MqttPeer, connect: Connect) -> bool:
-    """Give an admitted client its session; whether there was one."""
+    """Open the session of an admitted client. Returns whether there was one already (session present)."""
     broker = connection.broker
     client_id = connect.client_id or f"auto-{broker.new_identifier()}"
     old = broker.connections.get(client_id)
@@ -64,7 +64,7 @@ def open_session(connection: MqttPeer, connect: Connect) -> bool:
 
 
 def connack(connection: MqttPeer, connect: Connect, *, present: bool) -> bytes:
-    """The answer to a client that has a session now; empty if it does not fit into what the client takes."""
+    """CONNACK with success, encoded; empty if it exceeds the client's maximum packet size."""
     session = connection.session
     assert session is not None
     connection.keep_alive = _keep_alive(connection.broker, connect)
@@ -75,7 +75,7 @@ def connack(connection: MqttPeer, connect: Connect, *, present: bool) -> bytes:
 
 
 def welcome(connection: MqttPeer, connect: Connect, *, present: bool) -> None:
-    """Go on with what was unfinished; CONNACK has been sent."""
+    """After CONNACK: attach the client to its session, and send messages in flight and the backlog."""
     broker, session = connection.broker, connection.session
     assert session is not None
     _set_up_outlet(connection, connect)
@@ -86,7 +86,7 @@ def welcome(connection: MqttPeer, connect: Connect, *, present: bool) -> None:
 
 
 def as_a_bridge_wants(asked: Subscription) -> Subscription:
-    """What a bridge subscribes to, and cannot say itself: nothing back that it sent, and retain flags as they were."""
+    """The subscription of a bridge, with no local and retain as published, which MQTT 3 has no options for."""
     return replace(asked, no_local=split_share(asked.filter)[0] is None, retain_as_published=True)
 
 
@@ -119,7 +119,7 @@ def _set_up_outlet(connection: MqttPeer, connect: Connect) -> None:
 
 
 def _connack_properties(connection: MqttPeer, connect: Connect, client_id: str) -> Properties:
-    """What an MQTT 5 client has to know of how the server differs from the standard's defaults."""
+    """The properties that tell an MQTT 5 client where the server differs from the standard's defaults."""
     limits = connection.broker.limits
     session = connection.session
     assert session is not None

@@ -1,22 +1,21 @@
 """PUBLISH packets from a client: cut into spans, routed, acknowledged. This is the hot path of the server.
 
 Theory of operation
-1. A buffer from the network usually holds many packets. From a packet on, the longest run is taken that can travel in
-   one piece. `take_straight`: QoS 0 packets that go byte for byte to the same receivers, whatever their topics and
-   lengths. `take_span`: packets with one header and one length, found column by column. The price of a message is then
-   a share of the price of its run.
-2. `take_straight` leaves whatever is out of the ordinary to `take_span`, without complaint; `take_span` says what is
-   wrong with a packet. A ProtocolError ends the connection. What came before in the same buffer has been published.
-3. A message that comes alone is put into a batch with those of other clients (`delivery.batching`), unless it needs a
-   look of its own. Before a client does anything else, its batch is published: its order is kept.
-4. Every span goes through `Broker.publish`. Its answer says how many messages from the front somebody took, and how
-   many are in the log; the acknowledgement is held back until these are safe.
-5. QoS 2: identifiers are in `session.received` from the moment on at which their messages are published until PUBREL. A
-   message whose identifier is there is answered, and not published again. If publishing fails, the identifier goes out
-   again: the client sends the message once more. The log has the identifiers with the messages, or as moves right
-   behind them; where queues are involved both are one group (`as_a_whole`).
-6. A message for very many receivers goes to them in parts, and the client is not read from meanwhile. QoS 2 messages
-   are published in one go all the same.
+1. A buffer from the network usually holds many packets. Each step takes the longest run of packets that can be handled
+   as one. `take_straight`: QoS 0 packets that are passed on byte for byte to the same receivers, whatever their topics
+   and lengths. `take_span`: packets with equal header and length. So most costs are paid per run, not per message.
+2. `take_straight` leaves everything unusual to `take_span`, which checks the packet. A ProtocolError ends the
+   connection; packets before it in the same buffer have been published.
+3. A single message is put into a batch with those of other clients (`delivery.batching`), if the route allows. Before
+   a client does anything else, its batch is published, so that its order is kept.
+4. Every span goes through `Broker.publish`, which returns how many messages from the front were taken, and how many
+   are in the log. The acknowledgement is held back until those are safe.
+5. QoS 2: an identifier is in `session.received` from when its message is published until PUBREL. A message whose
+   identifier is there is a duplicate: it is acknowledged, and not published again. If publishing fails, the identifier
+   is removed, and the client sends the message again. The log has the identifiers with the messages, or as moves
+   right behind them; where queues are involved both are one group (`as_a_whole`).
+6. A message for very many receivers is delivered in parts, and the server stops reading from the client meanwhile.
+   QoS 2 messages are published in one go all the same.
 """
 
 from typing import NamedTuple
@@ -49,13 +48,13 @@ _RETAIN = 0x01
 _DOLLAR = ord("$")
 _TAKEN_BEFORE = Published(Reason.SUCCESS, 1)
 _WORTH_A_RUN = {1: 256, 2: 64}
-"""So many messages with consecutive identifiers are quicker as a run than one by one with others, by QoS."""
+"""Messages with consecutive identifiers, by QoS, from which on a run of its own is faster than a longer mixed one."""
 _SHORT_MOST = 2 + 0x7F
 """The longest packet whose length takes one byte."""
 
 
 class Carried(NamedTuple):
-    """What one set of encoded properties means for the broker."""
+    """The decoded meaning of one set of encoded properties."""
 
     passed_on: bytes
     """Properties that receivers get as they came, encoded without their length."""
@@ -67,7 +66,7 @@ class Carried(NamedTuple):
 
 _NONE = Carried(b"", None, None, True)
 
-# Devices send the same properties over and over: what they mean is looked up, not parsed again.
+# Devices send the same properties over and over, so they are looked up instead of parsed again.
 _KNOWN_MOST = 4096
 _known_properties: BoundedDict[bytes, Carried] = BoundedDict(_KNOWN_MOST)
 _properties_known_of = _known_properties.get  # bound once: this is asked for each packet that comes on its own
@@ -96,10 +95,10 @@ def read_carried(data: bytes, pos: int, end: int) -> tuple[Carried, int]:
 
 
 def take_straight(connection: MqttPeer, data: bytes, pos: int) -> int:
-    """Forward QoS 0 packets byte for byte as long as they all go to the same receivers; where that ended.
+    """Forward QoS 0 packets byte for byte as long as they have the same receivers. Returns where that ended.
 
-    Stops without complaint at anything out of the ordinary, maybe at once; `take_span` then looks more closely. Written
-    as one loop, with the packets' lengths read in place: for short runs, the calls would cost more than the work.
+    Stops at anything unusual, maybe at once; `take_span` then checks the packet. Written as one loop that reads the
+    lengths in place: for short runs, calls would cost more than the work.
     """
     broker = connection.broker
     routes = broker.routes.cache
@@ -148,6 +147,7 @@ def take_straight(connection: MqttPeer, data: bytes, pos: int) -> int:
                     break
             else:
                 head_end += 1
+        # The next packet has the same head: find the whole run of such packets at once.
         if end < size and data.startswith(data[pos:head_end], end):
             run = run_length(data, pos, end - pos, head_end - pos, 0)
             count += run
@@ -167,7 +167,10 @@ def take_straight(connection: MqttPeer, data: bytes, pos: int) -> int:
 
 
 def forward(broker: Broker, receivers: tuple[Subscription, ...], chunk: bytes, count: int) -> None:
-    """Give `count` QoS 0 packets to all receivers of a straight route."""
+    """Send `count` QoS 0 packets to all receivers of a straight route.
+
+    `Turn.write` is repeated inline, to save calls.
+    """
     sent = 0
     for subscription in receivers:
         outlet = subscription.outlet
@@ -186,7 +189,7 @@ def forward(broker: Broker, receivers: tuple[Subscription, ...], chunk: bytes, c
 
 
 def take_span(connection: MqttPeer, data: bytes, pos: int, body: int, end: int) -> int:
-    """Take a span: the packet at `pos` and those after it with its header and length; where that ended.
+    """Handle a span: the packet at `pos` and those after it with equal header and length. Returns where that ended.
 
     The first packet is whole: what follows its fixed header is at `body`, and it ends at `end`.
     """
@@ -277,7 +280,7 @@ def take_span(connection: MqttPeer, data: bytes, pos: int, body: int, end: int) 
 
 
 def _publish(connection: MqttPeer, span: Span, route: Route) -> Published:
-    # Others are never refused anything; this is done for every run.
+    # Only these can be refused. The check is inline, because it is done for every run.
     if (span.version5 or span.topic[0] == _DOLLAR) and (refused := _refused(connection, span, route)):
         return refused
     return connection.broker.publish(span, connection.session, route)
@@ -293,10 +296,10 @@ def _refused(connection: MqttPeer, span: Span, route: Route) -> Published | None
 
 
 def _publish_in_parts(connection: MqttPeer, span: Span, route: Route, ids: Ids) -> None:
-    """Publish to so many that others have their turns meanwhile. With QoS 1 a crash can leave it with some of them.
+    """Publish to very many receivers, in slices. After a crash, only some of them may have a QoS 1 message.
 
-    The client is answered, and read from, when all have it. Messages of QoS 2 are published in one go, or a crash
-    could make them come twice: nobody would know who has them.
+    The client is answered, and read from, when all receivers have it. QoS 2 messages are published in one go: after a
+    crash it would not be known which receivers have them.
     """
     broker, session = connection.broker, connection.session
 
@@ -317,13 +320,13 @@ def _publish_in_parts(connection: MqttPeer, span: Span, route: Route, ids: Ids) 
 
 
 def note_received(connection: MqttPeer, packet_id: int) -> bool:
-    """A QoS 2 message has come alone: remember its identifier, unless it came before or there is no room for it."""
+    """Remember the identifier of a single QoS 2 message. False if it is a duplicate or there is no room."""
     session = connection.session
     assert session is not None
     if session.received is None:
         session.received = IdentifierSet()
     received = session.received
-    if received.count and (  # most devices have one message on its way
+    if received.count and (  # most devices have one message in flight, so the set is empty
         packet_id in received or received.count >= connection.receive_maximum or not session.has_room_for(received)
     ):
         return False
@@ -332,7 +335,7 @@ def note_received(connection: MqttPeer, packet_id: int) -> bool:
 
 
 def _take_qos2(connection: MqttPeer, span: Span, route: Route, ids: Ids) -> None:
-    """Publish what has not been received before, remember the identifiers until PUBREL, answer PUBREC."""
+    """Publish QoS 2 messages that are no duplicates, remember the identifiers until PUBREL, and answer PUBREC."""
     session = connection.session
     assert session is not None
     if session.received is None:
@@ -352,7 +355,7 @@ def _take_qos2(connection: MqttPeer, span: Span, route: Route, ids: Ids) -> None
                     received.add_all(ids[: published.taken])
                     note_taken(connection.broker.store, session, ids, published)
         except Exception:
-            received.discard_all(ids)  # nothing has been taken: the client has to send it again
+            received.discard_all(ids)  # nothing was taken: the client has to send the messages again
             raise
         connection.broker.answers.acknowledge(connection, 2, ids, published)
         return

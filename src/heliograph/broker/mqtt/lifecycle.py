@@ -1,4 +1,4 @@
-"""The life of an MQTT connection: it is let in or refused, is in use, and ends.
+"""The states of an MQTT connection: admission or refusal, use, and end.
 
 Theory of operation
 1. A connection is *new* until its CONNECT has come, *waiting* while somebody checks the credentials and until what
@@ -60,7 +60,7 @@ _SUCCESS, _NORMAL_DISCONNECTION = Reason.SUCCESS, Reason.NORMAL_DISCONNECTION
 
 
 class MqttLifecycle(MqttPeer):
-    """A connection, but for its bytes."""
+    """A connection, without the handling of its bytes."""
 
     __slots__ = ("_hold", "_parts", "_timer", "authenticator", "heard", "state")
 
@@ -70,27 +70,27 @@ class MqttLifecycle(MqttPeer):
         self.authenticator = authenticator
         self.state = NEW
         self.heard = broker.now()
-        """When bytes came last."""
+        """When bytes were last received."""
         self._parts: Pieces | None = None
-        """An incomplete packet, or what waits until more can be taken."""
+        """An incomplete packet, or bytes that wait until more can be handled."""
         self._hold: Hold | None = None
-        """What it is charged for."""
+        """The memory charge for it."""
         outlet.account = broker.memory.strangers
         self._timer: Timer = broker.timers.at(self.heard + limits.connect_timeout, self._check, outlet)
 
     @abstractmethod
     def _take_rest(self) -> None:
-        """The client has been let in: take what it has sent meanwhile."""
+        """The client has been admitted: handle what it sent meanwhile."""
 
     @property
     def _is_working(self) -> bool:
-        """Whether something that the client asked for is being done in slices: nothing else is taken meanwhile."""
+        """Whether a request of the client is being done in slices. Nothing else is handled meanwhile."""
         return self.publishing or self.broker.slices.is_working(self)
 
-    # The beginning
+    # The beginning.
 
     def _take_first(self, first: int, body: bytes) -> bool:
-        """Take CONNECT; False if what comes after it has to wait for the verdict on the credentials."""
+        """Handle CONNECT; False if bytes after it must wait until the credentials are checked."""
         try:
             packet = decode(first, body, self.version)
         except ProtocolError as error:
@@ -108,7 +108,7 @@ class MqttLifecycle(MqttPeer):
         self.version, self.version5, self.bridge = packet.version, packet.version == 5, packet.bridge
         if packet.properties:
             self.outlet.max_packet = packet.properties.get("maximum_packet_size", 0)
-            packet.properties.pop("user_property", None)  # there may be a thousand, and nobody reads them
+            packet.properties.pop("user_property", None)  # there may be a thousand, and they are not used
         problem = handshake.reason_to_refuse(self.broker, packet, self.heard)
         if problem is not None:
             self.refuse(*problem, packet)
@@ -122,7 +122,7 @@ class MqttLifecycle(MqttPeer):
         return False
 
     def _admit(self, connect: packets.Connect, holds: list[Hold], reason: Reason, text: str, user: str | None) -> None:
-        """The credentials have been looked at; `holds` is for what the CONNECT is charged for meanwhile."""
+        """The credentials have been checked. `holds` keeps the memory charge of the CONNECT until then."""
         if self.state is not WAITING:  # the client has gone meanwhile
             return
         if reason is not _SUCCESS:
@@ -133,7 +133,7 @@ class MqttLifecycle(MqttPeer):
         present = handshake.open_session(self, connect)
         store = self.broker.store
         if store is not None and (stored or (self.session is not None and self.session.number)):
-            # CONNACK says that there is a session which outlives the connection, or that an old one is forgotten.
+            # CONNACK promises that a durable session exists, or that an old one is gone: the log must be safe first.
             self.broker.turn.held.when_safe(partial(self._welcome, connect, user, present))
         else:
             self._welcome(connect, user, present)
@@ -169,7 +169,7 @@ class MqttLifecycle(MqttPeer):
             self._take_rest()
 
     def refuse(self, reason: Reason, text: str, connect: packets.Connect | None = None) -> None:
-        """CONNACK with a reason why not, and the end. Without a CONNECT, it could not be read."""
+        """Send CONNACK with the reason, and end the connection. `connect` is None if it could not be decoded."""
         self.broker.stats.refused += 1
         client_id, user = (connect.client_id, connect.username) if connect else (None, None)
         self.broker.journal.refused(self.outlet, reason.name, text, client=client_id, claimed_user=user)
@@ -178,10 +178,10 @@ class MqttLifecycle(MqttPeer):
         self.send(packets.ConnAck(False, code, properties))
         self._finish()
 
-    # Between
+    # While it is open.
 
     def pause(self) -> None:
-        """The client does not read fast enough: what is for it waits in buffers from now on."""
+        """The client does not read fast enough: messages for it wait in buffers from now on."""
         self.outlet.open = False
 
     def resume(self) -> None:
@@ -191,7 +191,7 @@ class MqttLifecycle(MqttPeer):
             self.broker.delivery.pump(self.session)
             self.broker.slices.wake(self)
 
-    # The end
+    # The end.
 
     def end(self, reason: Reason, text: str, *, publish_will: bool = False) -> None:
         """End the connection from this side; an MQTT 5 client is told why."""
@@ -220,7 +220,7 @@ class MqttLifecycle(MqttPeer):
         self._finish()
 
     def _leave(self, why: str, *, publish_will: bool) -> None:
-        """Give the session up, if there is one."""
+        """Detach from the session, if there is one."""
         if self.batch is not None:
             self.broker.batches.publish()
         session, self.session = self.session, None
@@ -242,7 +242,7 @@ class MqttLifecycle(MqttPeer):
             self.outlet.finished = True
             self.broker.turn.look_at(self.outlet)
 
-    # Time-outs
+    # Timeouts.
 
     def _check_at(self, when: float) -> None:
         self.broker.timers.cancel(self._timer)

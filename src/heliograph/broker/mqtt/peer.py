@@ -1,4 +1,4 @@
-"""What is known of a client of MQTT while it is connected, and what is sent to it.
+"""The state of a connected MQTT client, shared by all modules that handle its packets.
 
 All that takes packets of a client apart works on this: publishing (`inbound`), acknowledgements (`receipts`),
 subscribing and the handshake. `connection` has the bytes, the order of packets, and the beginning and end of it.
@@ -57,11 +57,11 @@ class MqttPeer(ABC):
         self.receive_maximum = 0
         self.keep_alive = 0
         self.explain = True
-        """The client wants reason strings."""
+        """Whether the client accepts reason strings."""
         self.publishing = False
-        """A message of the client is on its way to very many, and nothing else is taken meanwhile."""
+        """A message of the client is being delivered to very many receivers; nothing else is handled meanwhile."""
         self.took_long = False
-        """Others may have waited for what was taken last: it is time to look at the clock."""
+        """The last packets took long: look at the time."""
         self._aliases: dict[int, bytes] | None = None
         # What the last packet was like; the rest of these are there from `remember` on. Of what is made for each client
         # that comes, half would be for nothing.
@@ -74,11 +74,11 @@ class MqttPeer(ABC):
         self._usual_head: int
         self._usual_route: Route | None
         self.batch: Batch | None = None
-        """What it has published in this turn waits there."""
+        """The open batch with its messages of this turn."""
 
     @abstractmethod
     def published(self) -> None:
-        """What the client has published has reached all who want it."""
+        """A message of the client has been delivered to all of very many receivers."""
 
     @abstractmethod
     def end(self, reason: Reason, text: str, *, publish_will: bool = False) -> None:

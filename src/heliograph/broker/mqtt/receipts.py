@@ -1,4 +1,4 @@
-"""Acknowledgements that clients send: PUBACK, PUBREC and PUBCOMP for what they got, PUBREL for what they sent."""
+"""Acknowledgements from clients: PUBACK, PUBREC and PUBCOMP for delivered messages, PUBREL for published ones."""
 
 from collections.abc import Sequence
 
@@ -26,7 +26,7 @@ from heliograph.mqtt import (
 
 
 def take_acks(connection: MqttPeer, data: bytes, pos: int) -> int:
-    """A run of four-byte acknowledgements of one kind; where it ends."""
+    """Handle a run of four-byte acknowledgements of one kind. Returns where it ends."""
     session = connection.session
     assert session is not None
     first = data[pos]
@@ -57,11 +57,12 @@ def take_acks(connection: MqttPeer, data: bytes, pos: int) -> int:
 
 
 def received(connection: MqttPeer, session: Session, first: int, count: int) -> None:
-    """PUBREC: answer PUBREL."""
+    """Handle PUBREC: answer PUBREL."""
     assert session.window is not None
     done = len(session.settled)
     unknown = session.window.receive(first, count)
-    # Before PUBREL leaves, it must be certain that the message is never sent again: the client forgets it then.
+    # PUBREL makes the client forget the identifier. So before it leaves, the log must be safe: after a crash the
+    # message must not be sent again.
     stored = session.number > 0
     if stored:
         ids = range(first, first + count)
@@ -69,7 +70,7 @@ def received(connection: MqttPeer, session: Session, first: int, count: int) -> 
         _note_received(connection, session, known, session.settled[done:])
     if not unknown:
         if stored and session.window.is_roomy:
-            # The client has the message, and PUBREL only frees its identifier: nobody waits for that.
+            # The window has room, so no message waits for this identifier: the answer is not urgent.
             connection.broker.turn.held.hold(connection.outlet, ack_run(PUBRELS, first, count))
         else:
             connection.answer(ack_run(PUBRELS, first, count), stored=stored)
@@ -105,7 +106,7 @@ def _answer_unknown(connection: MqttPeer, ids: list[int]) -> None:
 
 
 def completed(connection: MqttPeer, session: Session, first: int, count: int) -> None:
-    """PUBCOMP: nothing more to do for these."""
+    """Handle PUBCOMP: the deliveries are complete."""
     assert session.window is not None
     session.window.complete(first, count)
     _note_move(connection, session, record_kinds.COMPLETED, first, count)
@@ -122,7 +123,7 @@ def released_alone(connection: MqttPeer, packet: bytes) -> int:
 
 
 def released(connection: MqttPeer, session: Session, first: int, count: int) -> None:
-    """PUBREL: the identifiers are free again; answer PUBCOMP."""
+    """Handle PUBREL: free the identifiers and answer PUBCOMP."""
     if session.number:
         _note_move(connection, session, record_kinds.RELEASED, first, count)
     if count == 1 or not connection.version5 or _are_known(session, first, count):

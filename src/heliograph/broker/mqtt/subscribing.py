@@ -1,7 +1,7 @@
 """SUBSCRIBE and UNSUBSCRIBE: a packet may name a million filters, and a filter may match a million retained messages.
 
-So all of it is work in slices. The packets of one client are taken one after the other, so what comes behind such a
-packet waits until it is done; nobody else does.
+So all of it is done in slices. Packets of one client are handled in order, so its later packets wait until it is done;
+other clients do not.
 """
 
 from heliograph.broker.broker import Broker
@@ -13,7 +13,7 @@ from heliograph.mqtt import Reason, encode, packets, read_subscribe, read_unsubs
 
 
 class _Asked:
-    """What one packet asks for under one filter, however often it names it."""
+    """The subscription that one packet asks for under one filter, which it may name several times."""
 
     __slots__ = ("first", "is_new", "last", "subscription")
 
@@ -30,10 +30,10 @@ class _Asked:
 
 
 def subscribe(connection: MqttPeer, session: Session, body: bytes) -> Steps:
-    """Take SUBSCRIBE. Filters that are equal count once, with the options that come last; each is answered."""
+    """Handle SUBSCRIBE. Equal filters count once, with the last options; each has a reason code in SUBACK."""
     packet_id, properties, subscriptions = read_subscribe(body, connection.version)
     number = 0
-    for _ in subscriptions():  # a packet that breaks the rules somewhere changes nothing
+    for _ in subscriptions():  # check the whole packet first: a malformed one must not change anything
         number += 1
         yield None
     connection.check_room_for(packets.SubAck(packet_id, (0,) * number))
@@ -76,7 +76,7 @@ def _take(
     identifier: int | None,
     done: dict[str, _Asked],
 ) -> int:
-    """Take one of the subscriptions of a packet; what SUBACK says about it."""
+    """Make one of the subscriptions of a packet. Returns the reason code for SUBACK."""
     again = done.get(asked.filter)
     if again is not None:
         again.last = asked
@@ -92,12 +92,12 @@ def _take(
 
 
 def _note_retained(broker: Broker, one: _Asked) -> None:
-    """From now on newer messages of a topic come after what is retained of it, if that is wanted at all."""
+    """Begin the walk over retained messages, if they are wanted. From now on newer messages must not overtake them."""
     one.subscription.retained = broker.retained.walk(one.subscription.filter) if one.wants_retained else None
 
 
 def _send_retained(broker: Broker, subscription: Subscription) -> Steps:
-    """Send what is retained to a subscription, as fast as its client takes it."""
+    """Send retained messages to a subscription, as fast as the client reads them."""
     outlet = subscription.outlet
     for kept in subscription.retained or ():
         if kept is None:
@@ -112,11 +112,11 @@ def _send_retained(broker: Broker, subscription: Subscription) -> Steps:
 def _no_more_retained(broker: Broker, subscription: Subscription) -> None:
     if subscription.retained is not None:
         subscription.retained = None
-        broker.routes.forget(subscription.filter)  # routes to it have been roundabout
+        broker.routes.forget(subscription.filter)  # its routes could not use the fast path meanwhile
 
 
 def unsubscribe(connection: MqttPeer, session: Session, body: bytes) -> Steps:
-    """Take UNSUBSCRIBE."""
+    """Handle UNSUBSCRIBE."""
     packet_id, _, filters = read_unsubscribe(body, connection.version)
     number = 0
     for _ in filters():

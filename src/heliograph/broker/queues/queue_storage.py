@@ -1,7 +1,7 @@
-"""A queue's storage: its persistent messages as they are in the log.
+"""The storage of a queue: its persistent messages in the log.
 
-Payloads of persistent messages are in memory while there is room, and are read back when there was none. After a
-restart nothing is in memory: what is on the storage becomes known when somebody first looks into the queue (`loading`).
+Payloads of persistent messages stay in memory while there is room; otherwise they are read back. After a restart
+nothing is in memory: the messages are loaded when the queue is first used (`loading`).
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,13 +16,13 @@ from heliograph.log import Cursor, CursorReader, MessageLog, QueueMessages, deco
 BUDGET = 64 << 20
 """Bytes of persistent messages that are in memory, over all queues; past it they are only in the log."""
 _SHARE = 8
-"""And no more than this part of all the memory there is for clients."""
+"""The same as a part (one eighth) of the memory budget, if that is less."""
 
 _offset_of = attrgetter("offset")
 
 
 class Memory:
-    """How much of all persistent messages is in memory."""
+    """Counts the payloads of persistent messages that are in memory."""
 
     __slots__ = ("account", "budget")
 
@@ -49,14 +49,14 @@ class Writes(Protocol):
         """The log."""
 
     def done(self, cursor: Cursor, offsets: list[int]) -> None:
-        """These messages are not needed any more."""
+        """Acknowledge these messages."""
 
     def failed(self, cursor: Cursor, offset: int, deliveries: int) -> None:
-        """So many deliveries of a message have failed."""
+        """Store the number of failed deliveries of a message."""
 
 
 class QueueStorage:
-    """The cursor of one queue, and what its messages cost."""
+    """The cursor of one queue, and the memory of its payloads."""
 
     __slots__ = ("_memory", "_reading", "_record", "_writes", "cursor", "failed", "late", "loaded", "shown")
 
@@ -65,11 +65,11 @@ class QueueStorage:
         self.cursor = cursor
         self.failed: dict[int, int] = failed or {}
         self.loaded = not cursor.pending
-        """Whether the queue knows all of its messages."""
+        """Whether all messages in the log have been loaded."""
         self.late: list[Entry] = []
-        """What was put while the queue gets to know them."""
+        """Messages that were put while the queue is being loaded."""
         self.shown = cursor.next
-        """Offsets before this one are safe, and anybody may have them."""
+        """Offsets before this one are safe and visible to consumers."""
         self._writes = writes
         self._memory = memory
         self._reading: CursorReader | None = None
@@ -77,7 +77,7 @@ class QueueStorage:
 
     @property
     def pending(self) -> int:
-        """Messages in the log that nobody has got."""
+        """Messages in the log that are not acknowledged."""
         return self.cursor.pending
 
     @property
@@ -88,7 +88,7 @@ class QueueStorage:
     # What happens to messages
 
     def show(self, entries: Sequence[Entry]) -> None:
-        """These are safe now. Their payloads count as being in memory."""
+        """Messages are safe now. Count their payloads as being in memory."""
         size = 0
         for entry in entries:
             if entry.offset >= 0:
@@ -97,7 +97,7 @@ class QueueStorage:
         self._memory.add(size)
 
     def done(self, entries: Iterable[Entry], *, logged: bool) -> None:
-        """These are no longer needed. `logged`: the log has been told."""
+        """Acknowledge messages, unless `logged` says that the log has it already."""
         offsets = []
         size = 0
         for entry in entries:
@@ -115,14 +115,14 @@ class QueueStorage:
             self._writes.done(self.cursor, offsets)
 
     def note_failed(self, entries: Iterable[Entry]) -> None:
-        """Deliveries of these have failed: the log has to know how often."""
+        """Store the number of failed deliveries of these messages."""
         for entry in entries:
             if entry.offset >= 0:
                 self.failed[entry.offset] = entry.deliveries
                 self._writes.failed(self.cursor, entry.offset, entry.deliveries)
 
     def forget(self, entries: Iterable[Entry]) -> None:
-        """The queue has gone, and these with it."""
+        """The queue was deleted: discount these messages."""
         self._memory.add(-sum(e.size for e in entries if e.offset >= 0 and e.payload is not None))
 
     # Payloads
@@ -145,7 +145,7 @@ class QueueStorage:
         return self._record[1].message(offset - found.first)
 
     def let_go(self, entries: Iterable[Entry]) -> None:
-        """Nobody needs the payloads of these just now: they stay in memory only if there is room."""
+        """Release payloads that are not in use, if too many are in memory."""
         memory = self._memory
         if memory.held <= memory.budget:
             return
@@ -155,5 +155,5 @@ class QueueStorage:
                 memory.add(-entry.size)
 
     def rest(self) -> None:
-        """Nobody reads for now: what has been read ahead need not be in memory."""
+        """Release what was read ahead: there are no consumers."""
         self._reading = self._record = None

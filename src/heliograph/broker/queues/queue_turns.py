@@ -1,13 +1,13 @@
-"""What happens to queues in turns: messages are handed out, writes go to the log, time passes, the log is read.
+"""The work of queues in a turn: delivering to consumers, writing to the log, timers, and loading.
 
 Theory of operation
-1. A queue in which something may be handed out is *awake*. At the end of the turn (`end_turn`), and whenever more is
-   safe, what is there is handed out; of very many queues, some later. What wakes a queue again meanwhile is handed out
-   in the same turn.
-2. Then writes go to the log, with what was settled meanwhile.
-3. Consumers that choose share one slice of time for each turn (`may_look`).
-4. After a restart nothing is known of messages in the log. Whoever first looks into a queue has them loaded, for all
-   queues at once, in slices (`loading`); meanwhile the log must not be compacted, for messages would move.
+1. A queue that may have messages to deliver is *awake*. Awake queues are served at the end of the turn (`end_turn`),
+   and whenever more is safe; of very many queues, some in a later turn. A queue that is woken meanwhile is served in
+   the same turn.
+2. Writes go to the log after that, so that messages that were settled in the same turn are included.
+3. All selective consumers share one slice of time per turn (`may_look`).
+4. After a restart the messages in the log are not known. The first use of a queue loads those of all queues, in slices
+   (`loading`). Meanwhile the log must not be compacted, as that moves messages.
 """
 
 import gc
@@ -31,11 +31,11 @@ from heliograph.broker.storage.turn import Turn
 from heliograph.errors import Problem
 
 _HANDED_OUT_AT_ONCE = 500
-"""Queues whose messages are handed out before it is seen how long others have waited."""
+"""Queues that are served before the time is looked at."""
 
 
 class QueueTurns:
-    """All queues, as far as turns have to do with them."""
+    """The part of `Queues` that works in turns."""
 
     def __init__(self, services: Services, turn: Turn, store: Store | None) -> None:
         self._services = services
@@ -45,26 +45,26 @@ class QueueTurns:
         self._awake: dict[QueueContents, None] = {}
         self._shown: list[tuple[Queue, list[Entry]]] = []
         self._look_until = 0.0
-        """Until when consumers may look for what they want in this turn; 0 if none has begun."""
+        """Until when selective consumers may look at messages in this turn; 0 if none has begun."""
         self.loading: Loading | None = None
-        """While queues get to know what is in the log. It is not changed meanwhile, only added to."""
+        """The loading that is under way. The log must not be compacted meanwhile."""
         self.memory = Memory(services.memory.account("queues", "persistent messages"))
         self.writes = QueueWrites(store, turn.held) if store is not None else None
         """Where persistent messages go; None for a broker that keeps everything in memory."""
 
-    # Handing out
+    # Delivering to consumers.
 
     def wake(self, queue: QueueContents) -> None:
-        """There may be something to hand out at the end of the turn."""
+        """Have this queue served at the end of the turn."""
         self._awake[queue] = None
 
     @property
     def awake(self) -> int:
-        """How many queues may have something to hand out at the end of the turn."""
+        """The number of awake queues."""
         return len(self._awake)
 
     def hand_out(self) -> None:
-        """Give what there is in queues to those who want it; where there are very many, not in one turn."""
+        """Serve the awake queues. If there are very many, the rest is served in a later turn."""
         until = 0.0
         while self._awake:
             awake, self._awake = list(self._awake), {}
@@ -81,7 +81,7 @@ class QueueTurns:
                 queue.let_go(entries)
 
     def _hand_out_of(self, queues: list[QueueContents], until: float) -> int:
-        """Give what there is in these queues to those who want it, as long as there is time; of how many it was."""
+        """Serve these queues as long as there is time. Returns how many were served."""
         for number, queue in enumerate(queues, 1):
             try:
                 queue.hand_out()
@@ -92,11 +92,11 @@ class QueueTurns:
         return len(queues)
 
     def note_shown(self, queue: Queue, entries: list[Entry]) -> None:
-        """Persistent messages that anybody may have now: if nobody takes them, they may have to leave memory."""
+        """Note persistent messages that became visible: if no consumer takes them, their payloads may be released."""
         self._shown.append((queue, entries))
 
     def end_turn(self) -> None:
-        """Hand out what is there, and give what has gathered to the log. The broker calls it."""
+        """Serve the awake queues, and write what has gathered to the log. The broker calls it."""
         if self._awake or self._shown:
             self._look_until = 0.0
             self.hand_out()
@@ -107,12 +107,12 @@ class QueueTurns:
             else:
                 self.writes.flush()
 
-    # Loading
+    # Loading.
 
     def load(self, queue: QueueContents) -> bool:
-        """Get to know what is in the log for queues that nobody has looked into; whether this one is known now.
+        """Load all queues that are not loaded. Returns whether this one is loaded now.
 
-        Others are served meanwhile. Consumers of the queue are called when it is known.
+        The work is done in slices. Consumers of the queue are called when it has ended.
         """
         assert self.writes is not None
         assert queue.storage is not None
@@ -128,7 +128,7 @@ class QueueTurns:
     def _load(self, loading: Loading) -> Steps:
         try:
             for step in loading.steps():
-                gc.freeze()  # the collector does not have to look at all these entries again and again
+                gc.freeze()  # so that the garbage collector does not scan all these new entries again and again
                 yield step
         except Problem as problem:
             for queue in loading.wanted:
@@ -138,14 +138,14 @@ class QueueTurns:
 
     def _look_further(self, loading: Loading) -> None:
         for queue in loading.wanted:
-            if queue.storage is not None and queue.storage.loaded:  # or it would be tried again and again
+            if queue.storage is not None and queue.storage.loaded:  # after an error it would be tried again for ever
                 queue.look_further()
 
     def unreadable(self, queue: QueueContents, why: str) -> None:
         """Messages of a queue cannot be read back."""
         self._services.journal.unreadable(f"queue {queue.name}", why)
 
-    # Time
+    # Time.
 
     def now(self) -> int:
         """Milliseconds since 1970."""
@@ -157,23 +157,23 @@ class QueueTurns:
         return services.timers.at(services.now() + (when - self.now()) / 1000, lambda _: action())
 
     def may_look(self) -> bool:
-        """Whether there is time left in this turn for those who choose among messages."""
+        """Whether this turn has time left for selective consumers."""
         now = self._services.now()
         if not self._look_until:
             self._look_until = now + SLICE
         return now <= self._look_until
 
     def do_later(self, owner: object, action: Callable[[], None]) -> None:
-        """Do this in another turn, once however often it is asked for."""
+        """Do this in another turn; only once for each owner."""
         slices = self._services.slices
         if not slices.is_working(owner):
             slices.later(owner, action)
 
     def do_in_slices(self, owner: object, steps: Steps) -> None:
-        """Do this bit by bit."""
+        """Do this in slices."""
         self._services.slices.begin(owner, steps, lambda: None)
 
-    # The log
+    # The log.
 
     def when_safe(self, action: Callable[[], None]) -> None:
         """Do this when the turn is safe."""
@@ -181,7 +181,7 @@ class QueueTurns:
         self._turn.held.when_safe(action)
 
     def together(self) -> AbstractContextManager[None]:
-        """All that is stored within is there after a crash, or nothing of it."""
+        """A context whose records are one unit: after a crash all of them are there, or none."""
         assert self._store is not None
         return self._turn.together()
 
@@ -195,5 +195,5 @@ class QueueTurns:
         return Refusal(refusal.FULL if store.disk_full else refusal.INTERNAL, text)
 
     def note_defect(self, what: str) -> None:
-        """Something unexpected has been raised, and is being handled."""
+        """Count and log the exception that is being handled."""
         self._services.defects.note(what)

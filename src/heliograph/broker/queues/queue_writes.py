@@ -1,7 +1,7 @@
-"""What a turn puts into the log for queues: it gathers, so that a queue costs a record for each turn, not each message.
+"""Gathers what a turn writes to the log for queues: one record per queue and turn, not per message.
 
-Messages for the same queues, one run after the other, become one record; a body is stored once however many queues get
-it. Nobody sees the messages before they are safe. What consumers are done with becomes ranges.
+Consecutive puts to the same queues become one record, and a message is stored once however many queues get it. Messages
+become visible when they are safe. Acknowledgements are written as ranges.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,14 +17,14 @@ from heliograph.broker.storage.store import Store
 from heliograph.log import Cursor, QueueMessages
 
 _RECORD_SIZE = 256 << 10
-"""Messages of one record are read back together: it does not get larger than this, unless one message is."""
+"""Largest record, unless a single message is larger. Messages of a record are read back together."""
 
 PutRuns = dict[Queue, list[Entry]]
 """The same messages in one or several queues."""
 
 
 class QueueWrites:
-    """Gathers until `flush`."""
+    """Gathers puts, acknowledgements and failures until `flush`."""
 
     def __init__(self, store: Store, held: HeldBack) -> None:
         self._store = store
@@ -32,16 +32,17 @@ class QueueWrites:
         self.ledger = store.ledger
         self._gathered: list[PutRuns] = []
         self._by_client: list[tuple[Outlet | None, PutRuns]] = []
-        """All that has been put, with the client that was being served."""
+        """Everything that was put, with the client that was served at that time, to blame it if storing fails."""
         self._last: dict[Queue, PutRuns] = {}
         self._done: dict[Cursor, list[int]] = {}
         self._failed: list[bytes] = []
 
     def put(self, runs: PutRuns) -> None:
-        """Store these; they are shown when they are safe."""
+        """Store these messages; they become visible when they are safe."""
         self._by_client.append((self._store.defects.serving, runs))
         queues = list(runs)
         last = self._last.get(queues[0])
+        # Only the last put of each of the queues may be extended, or the order of a queue would change.
         if last is not None and list(last) == queues and all(self._last.get(queue) is last for queue in queues):
             for queue, entries in runs.items():
                 last[queue] += entries
@@ -51,7 +52,7 @@ class QueueWrites:
         self._last.update(dict.fromkeys(queues, gathered))
 
     def done(self, cursor: Cursor, offsets: list[int]) -> None:
-        """These messages are not needed any more."""
+        """Acknowledge these messages."""
         known = self._done.get(cursor)
         if known is None:
             self._done[cursor] = offsets
@@ -59,20 +60,20 @@ class QueueWrites:
             known += offsets
 
     def failed(self, cursor: Cursor, offset: int, deliveries: int) -> None:
-        """So many deliveries of a message have failed."""
+        """Store the number of failed deliveries of a message."""
         self._failed.append(DELIVERIES_ROW.pack(cursor.number, offset, deliveries))
 
     def flush_puts(self, *, whole: bool = False) -> None:
-        """Store what has been put so far, and show it when that is safe.
+        """Store what was put so far, and make it visible when that is safe.
 
-        A message that cannot be stored is left out, and whoever sent it is cut off; `whole`: all of them or none.
+        A message that cannot be stored is dropped and its sender disconnected. With `whole`, all are stored or none.
         """
         if not self._gathered:
             return
         gathered, self._gathered = self._gathered, []
         by_client, self._by_client = self._by_client, []
         self._last.clear()
-        # A queue that has been deleted meanwhile has no cursor any more.
+        # A queue that was deleted meanwhile has no cursor any more.
         kept = [{queue: run for queue, run in runs.items() if not queue.deleted} for runs in gathered]
         kept = [runs for runs in kept if runs]
         for runs in kept:
@@ -86,7 +87,7 @@ class QueueWrites:
         self._held.when_safe(lambda: self._show(kept))
 
     def _store_each(self, runs: PutRuns, by_client: list[tuple[Outlet | None, PutRuns]]) -> None:
-        """Some of these messages cannot be stored: find out which, and leave them out."""
+        """Store messages one by one, to find those that cannot be stored and drop them."""
         defects = self._store.defects
         for place in range(len(next(iter(runs.values())))):
             one = {queue: [run[place]] for queue, run in runs.items()}
@@ -105,16 +106,16 @@ class QueueWrites:
             run[:] = [entry for entry in run if entry.offset >= 0]
 
     def forget_puts(self) -> None:
-        """Nothing of what has been put since the last flush shall be stored."""
+        """Drop what was put since the last flush."""
         _forget(self._gathered)
         self._gathered, self._by_client = [], []
         self._last.clear()
 
     def flush(self) -> None:
-        """The turn is over.
+        """Write everything at the end of the turn.
 
-        Counts of failures come last. A message that has failed too often was moved in this turn, and that is in the log
-        already: a crash leaves no message in its queue with a count that should have taken it out.
+        Failures come last. A message that failed too often was moved to another queue in this turn, which is in the log
+        before: so a crash never leaves a message in its queue with a count above the threshold.
         """
         self.flush_puts()
         if self._done:
@@ -126,7 +127,7 @@ class QueueWrites:
             self._failed.clear()
 
     def store(self, runs: PutRuns) -> None:
-        """Write the same messages for one or several queues; the entries learn their offsets."""
+        """Write the same messages for one or several queues, and set the offsets of the entries."""
         cursors = [queue.storage.cursor for queue in runs if queue.storage is not None]
         entries = next(iter(runs.values()))
         for lo, hi in _parts([entry.size for entry in entries]):
@@ -152,7 +153,7 @@ class QueueWrites:
                     self._store.defects.note(f"queue {queue.name} does not show messages that are in the log")
 
     def acknowledge(self, cursor: Cursor, offsets: list[int]) -> None:
-        """Tell the log that these are not needed any more."""
+        """Acknowledge these offsets to the log, unless the cursor was dropped."""
         if self.ledger.cursors.get(cursor.number) is not cursor:
             return
         for lo, hi in as_ranges(offsets):
@@ -160,7 +161,7 @@ class QueueWrites:
 
 
 def _forget(gathered: list[PutRuns]) -> None:
-    """Nobody will see these messages."""
+    """Discount messages that will not be stored."""
     for runs in gathered:
         for queue, entries in runs.items():
             if not queue.deleted:
@@ -168,7 +169,7 @@ def _forget(gathered: list[PutRuns]) -> None:
 
 
 def _sender_of(queue: Queue, entry: Entry, by_client: list[tuple[Outlet | None, PutRuns]]) -> Outlet | None:
-    """The client on whose account a message was put; None if it was nobody's."""
+    """The client that was served when a message was put; None if there was none."""
     for client, runs in by_client:
         if entry in runs.get(queue, ()):
             return client
@@ -176,9 +177,9 @@ def _sender_of(queue: Queue, entry: Entry, by_client: list[tuple[Outlet | None, 
 
 
 def as_ranges(offsets: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Numbers as ranges; none comes twice."""
+    """Distinct numbers as ranges."""
     if offsets[-1] - offsets[0] == len(offsets) - 1 and list(range(offsets[0], offsets[-1] + 1)) == offsets:
-        yield offsets[0], offsets[-1] + 1  # in order, as nearly always
+        yield offsets[0], offsets[-1] + 1  # the most frequent case: consecutive
         return
     offsets = sorted(offsets)
     lo = hi = offsets[0]

@@ -1,12 +1,12 @@
-"""All queues of a broker: their names, what they are, and what happens to all of them.
+"""All queues of a broker: names and definitions, putting to several queues, and recovery.
 
 Theory of operation
-1. A name stands for a queue, an alias or a model (`definition`). Only a queue has messages (`find`). What is defined is
-   in the log, but for temporary queues: these go with their creator.
-2. Persistent messages gather in `writes` until the turn ends, and are shown to consumers when it is safe. All others
-   are shown at once (`place`). A queue gets its place in the log with its first persistent message (`open_storage`).
-3. What happens to them in turns is in `queue_turns`.
-4. Queues know their neighbours only through this object; it knows bindings by a protocol (`QueueBindings`).
+1. A name stands for a queue, an alias or a model (`definition`). Only a queue has messages (`find`). Definitions are in
+   the log, except those of temporary queues, which are deleted with their creator.
+2. Persistent messages gather in `writes` until the turn ends, and become visible to consumers when it is safe. All
+   others are visible at once (`place`). A queue gets a cursor with its first persistent message (`open_storage`).
+3. The work of each turn is in `queue_turns`.
+4. Queues know each other only through this object. It knows bindings by a protocol (`QueueBindings`).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -41,7 +41,7 @@ from heliograph.broker.storage.turn import Turn
 from heliograph.log import ApplicationRecord, Cursor, Record
 
 _QUEUE_COST = 5_000
-"""Bytes of memory that a queue takes, its name aside."""
+"""Bytes of memory that a queue takes, without its name."""
 
 SYSTEM_QUEUES = (
     QueueDefinition(
@@ -60,10 +60,10 @@ _SYSTEM_NAMES = {one.name for one in SYSTEM_QUEUES}
 
 
 class BindingOf(Protocol):
-    """A binding, as far as the log has to know of it."""
+    """A binding, as far as the record of its queue needs it."""
 
     def fields(self) -> dict[str, Any]:
-        """What the log is told of it."""
+        """Its form in the record of the queue."""
 
 
 class QueueBindings(Protocol):
@@ -73,10 +73,10 @@ class QueueBindings(Protocol):
         """The bindings of a queue."""
 
     def forget(self, queue: Queue) -> None:
-        """A queue is no more."""
+        """Remove all bindings of a queue that was deleted."""
 
     def restore(self, queue: Queue, facts: Sequence[dict[str, Any]]) -> None:
-        """Bind a queue that was found in the log to what it was bound to."""
+        """Restore the bindings of a queue that was found in the log."""
 
 
 class Queues(QueueTurns):
@@ -91,13 +91,13 @@ class Queues(QueueTurns):
         self._by_creator: dict[object, dict[Queue, None]] = {}
         self.works = UnitOfWorkCounters()
         self.committing = False
-        """Whether a unit of work is being written: nobody may see anything of it before all of it is safe."""
+        """Whether a unit of work is being written: nothing of it may become visible before all of it is safe."""
         self.dead_letter_queue = DEAD_LETTER_QUEUE
-        """Takes the dead letters of queues that name no other place for them."""
+        """The dead-letter queue of queues that name no other."""
         self.created_on_demand: Sequence[str] = ()
         """Patterns for the names of queues that are made when a client first uses them."""
 
-    # What there is
+    # Looking up.
 
     def find(self, name: str) -> Queue:
         """The queue of this name, or behind this alias; NoSuchQueue if there is none, or it is a model."""
@@ -111,7 +111,7 @@ class Queues(QueueTurns):
         return queue
 
     def definition(self, name: str) -> QueueDefinition:
-        """What is defined under a name, an alias or model as such; NoSuchQueue if nothing is."""
+        """The definition of a name, which may be an alias or model; NoSuchQueue if there is none."""
         if name not in self._definitions:
             raise NoSuchQueue(name)
         return self._definitions[name]
@@ -121,7 +121,7 @@ class Queues(QueueTurns):
         return name in self._definitions
 
     def definitions(self, *, internal: bool = False) -> list[QueueDefinition]:
-        """All that is defined, by name; the server's own queues only if asked for."""
+        """All definitions, sorted by name; with `internal`, those of the server's own queues too."""
         found = [self._definitions[name] for name in sorted(self._definitions)]
         return found if internal else [one for one in found if not one.internal]
 
@@ -130,10 +130,10 @@ class Queues(QueueTurns):
         return list(self._queues.values())
 
     def is_servers(self, queue: Queue) -> bool:
-        """Whether a queue is there for the server's own use: for dead letters."""
+        """Whether a queue belongs to the server: it is for dead letters."""
         return queue.name in _SYSTEM_NAMES or queue.name == self.dead_letter_queue
 
-    # Changes
+    # Changes.
 
     def define(self, definition: QueueDefinition, *, creator: object = None) -> Queue | None:
         """Make a queue (which is returned), alias or model; Refused (`amqp:precondition-failed`) if the name is taken.
@@ -183,7 +183,7 @@ class Queues(QueueTurns):
         return queue_record(definition, queue.storage.cursor.number if queue.storage else 0, bindings)
 
     def note(self, queue: Queue) -> None:
-        """What the log has to know of a queue has changed."""
+        """Write the record of a queue, because something in it has changed."""
         self._note(queue.definition)
 
     def alter(self, name: str, **changes: Any) -> QueueDefinition:
@@ -203,7 +203,7 @@ class Queues(QueueTurns):
         return definition
 
     def declare(self, definition: QueueDefinition) -> None:
-        """See to it that there is a queue, alias or model with these attributes: made, changed or left as it is."""
+        """Make or change a queue, alias or model so that it has these attributes."""
         known = self._definitions.get(definition.name)
         if known is None:
             self.define(definition)
@@ -211,9 +211,9 @@ class Queues(QueueTurns):
             self.alter(definition.name, **{f: getattr(definition, f) for f in definition.__slots__ if f != "name"})
 
     def delete(self, name: str, *, purge: bool = True) -> int:
-        """Forget what is defined under a name, messages and all; how many of those there were.
+        """Delete a definition, with its messages. Returns how many messages there were.
 
-        Without `purge`, a queue that has messages is refused. Consumers are told by `ended`.
+        Without `purge`, a queue that has messages is refused. `ended` is called for its consumers.
         """
         definition = self.definition(name)
         if name in _SYSTEM_NAMES:
@@ -226,7 +226,7 @@ class Queues(QueueTurns):
         if self.writes is not None and not (definition.temporary and definition.kind is QueueKind.LOCAL):
             self.writes.ledger.append_record(*queue_gone_record(name))
         if queue is not None:
-            self._end(queue)  # its cursor goes last: there must never be a queue without the one it says it has
+            self._end(queue)  # its cursor is dropped last: the log must never have a queue whose cursor is missing
         return depth
 
     def _end(self, queue: Queue) -> None:
@@ -242,13 +242,13 @@ class Queues(QueueTurns):
             self.writes.ledger.drop_cursor(queue.storage.cursor)
 
     def check_room(self) -> None:
-        """Refused if there are so many queues that clients get no more."""
+        """Refused if the limit of queues for clients is reached."""
         most = self._services.limits.queues
         if len(self._queues) >= most:
             raise Refused(refusal.FULL, f"there are {len(self._queues)} queues, and clients get no more than {most}")
 
     def create_dynamic(self, model: str, creator: object, name: str = "") -> Queue:
-        """Make a queue after a model, with a name that nobody has: `name` is what it begins with."""
+        """Make a queue after a model, with a unique name that begins with `name`."""
         after = self.definition(model)
         if after.kind is not QueueKind.MODEL:
             raise Refused(refusal.NOT_ALLOWED, f"queue {model} is no model")
@@ -261,7 +261,7 @@ class Queues(QueueTurns):
         return queue
 
     def creator_gone(self, creator: object) -> None:
-        """Forget the temporary queues of somebody who has gone."""
+        """Delete the temporary queues of a creator that is gone."""
         for queue in list(self._by_creator.get(creator, ())):
             self.delete(queue.name)
 
@@ -276,7 +276,7 @@ class Queues(QueueTurns):
         patterns: dict[tuple[object, ...], Pattern] = {}
         unfit = unfit_for_all(messages)
         for queue in queues:
-            # Queues that make the same of the messages share a record, and what is found out about them.
+            # Queues with the same defaults share a record, and the work of making entries.
             definition = queue.definition
             same = (definition.default_persistence, definition.default_priority, definition.max_ttl, queue.keeps)
             pattern = patterns.get(same)
@@ -299,12 +299,12 @@ class Queues(QueueTurns):
         return answers
 
     def place(self, runs: PutRuns) -> bool:
-        """Show messages that need not be stored, and gather the others; whether there are any of those.
+        """Make messages visible that need not be stored, and gather the others. Returns whether there are others.
 
-        The same ones have to be stored for all queues.
+        The same messages must be persistent for all queues.
         """
         first = next(iter(runs.values()))
-        if len(first) == 1:  # as with each message that comes on its own
+        if len(first) == 1:  # fast path for single messages
             number = 1 if first[0].offset == NOT_STORED else 0
         else:
             number = sum([entry.offset == NOT_STORED for entry in first])
@@ -334,15 +334,15 @@ class Queues(QueueTurns):
         return move_to_dead_letters(self, queue, entries, reason, backed_out=backed_out)
 
     def cursors(self) -> Iterator[Cursor]:
-        """Where the messages of queues are in the log."""
+        """The cursors of all queues."""
         for queue in self._queues.values():
             if queue.storage is not None:
                 yield queue.storage.cursor
 
-    # Restarts
+    # Restarts.
 
     def all_records(self) -> Iterator[ApplicationRecord]:
-        """All that the log has to know, messages aside; the broker may go on meanwhile."""
+        """The records of all queues for a checkpoint, without messages. Queues may change between two of them."""
         for name in list(self._definitions):
             definition = self._definitions.get(name)
             if definition is None or (fact := self._record(definition)) is None:
@@ -354,7 +354,7 @@ class Queues(QueueTurns):
                 yield record_kinds.DELIVERIES, b"".join(rows)
 
     def recover(self, found: QueueRecords, failed: Callable[[Record, Exception], None]) -> set[int]:
-        """Take up the queues that the log tells of; the numbers of their cursors. `failed` gets the ones that fail."""
+        """Open the queues found in the log. Returns the numbers of their cursors; failures are passed to `failed`."""
         owned = set()
         for name in found.names():
             try:
@@ -384,7 +384,7 @@ class Queues(QueueTurns):
         return {number} if number else set()
 
     def open(self, declared: Sequence[QueueDefinition]) -> None:
-        """See to it that the server's own queues are there, and those of the configuration."""
+        """Make the server's own queues and those of the configuration, unless they exist."""
         for definition in SYSTEM_QUEUES:
             if definition.name not in self._definitions:
                 self.define(definition)

@@ -1,4 +1,4 @@
-"""Error conditions of refusals, and what became of runs of messages that were put."""
+"""Error conditions of refusals, and the outcome of putting messages."""
 
 from collections.abc import Generator
 from typing import NamedTuple
@@ -17,17 +17,17 @@ PRECONDITION = "amqp:precondition-failed"
 
 
 class Put(NamedTuple):
-    """What became of a run of messages that was put."""
+    """The outcome of putting messages."""
 
     refused: dict[int, Refusal]
-    """Those that were not taken, by their place in the run; nearly always empty."""
+    """Messages that were refused, by index; nearly always empty."""
     stored: bool
-    """Whether some are persistent: tell the sender only when the turn is safe (`turn.held`)."""
+    """Whether some are stored: then answer the sender only when the turn is safe (`turn.held`)."""
 
 
 TAKEN = Put({}, stored=False)
 STORED = Put({}, stored=True)
 NOBODY = Put({}, stored=False)
-"""There was nobody to put them for."""
+"""There was no receiver."""
 PutSteps = Generator[bool | None, None, Put]
 """A put that takes long, as work in slices."""

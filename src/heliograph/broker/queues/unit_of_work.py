@@ -1,17 +1,20 @@
 """A unit of work: puts, gets and publications of which all or none happen.
 
 Theory of operation
-1. Until the commit nothing happens. Puts are counted in their queue (depth, memory) and seen by nobody. What is settled
-   stays locked (`IN_WORK`): whoever had it has done with it, and nobody else gets it. Publications are kept as actions.
-2. `commit` first looks for obstacles: too many messages, a queue that is gone, a log that cannot be written. With one,
-   all is rolled back, and `done` gets the reason. From then on nothing may be refused any more.
-3. What has to be stored is written as one group of the log (`together`): puts, acknowledgements of gets, and what
-   publications store. While that goes on (`committing`), what these publications put into queues is not shown.
-4. When the group is safe, all of it happens at once: gets are gone, what was rejected or released goes back, puts are
-   shown, and `done` is called. Without a log, or with nothing to store, that is right away.
-5. If writing fails, the group leaves no trace, all is rolled back, and the error goes on to whoever committed.
-6. `roll_back` gives gets back to their places, each as a failed delivery. A unit of work ends once: afterwards it is
-   `over`, takes nothing more, and what is settled in it counts as failed.
+1. Until the commit nothing takes effect. Puts count in their queue (depth, memory) but are not visible. Messages that
+   are settled stay locked (`IN_WORK`). Publications are kept as actions.
+2. `commit` first looks for obstacles: too many messages, a deleted queue, a log that cannot be written. If there is
+one,
+   everything is rolled back, and `done` gets the reason. After this check nothing may be refused any more.
+3. Everything to store is written as one group of the log (`together`): puts, acknowledgements of gets, and what
+   publications store. Meanwhile (`committing`), messages that these publications put into queues stay invisible.
+4. When the group is safe, everything takes effect at once: gets are gone, rejected and released messages go back, puts
+   become visible, and `done` is called. Without a log, or with nothing to store, that happens right away.
+5. If writing fails, nothing of the group is stored, everything is rolled back, and the exception is raised to the
+caller
+   of `commit`.
+6. `roll_back` returns gets to their places, each as a failed delivery. A unit of work ends once: afterwards it is
+   `over`, refuses everything, and messages that are settled in it count as failed.
 """
 
 from collections.abc import Callable
@@ -30,17 +33,17 @@ from heliograph.broker.queues.statistics import UnitOfWorkCounters
 LIMIT = 10_000
 """Messages in one unit of work."""
 LARGEST = 256 << 20
-"""Bytes of messages put or published in one unit of work, which waits in memory. The first one may be larger."""
+"""Bytes of messages put or published in one unit of work, which wait in memory. The first one may be larger."""
 _COST = 2_000
 """Bytes of memory that an empty unit of work takes."""
 _MESSAGE_COST = 100
 
 
 class UnitOfWorkHost(Protocol):
-    """All queues, as far as units of work have to do with them."""
+    """All queues, as far as a unit of work needs them."""
 
     committing: bool
-    """Whether a unit of work is being written: nobody may see anything of it before all of it is safe."""
+    """Whether a unit of work is being written: nothing of it may become visible before all of it is safe."""
 
     @property
     def works(self) -> UnitOfWorkCounters:
@@ -55,7 +58,7 @@ class UnitOfWorkHost(Protocol):
         """Why nothing can be stored at present."""
 
     def together(self) -> AbstractContextManager[None]:
-        """All that is stored within is there after a crash, or nothing of it."""
+        """A context whose records are one unit: after a crash all of them are there, or none."""
 
     def when_safe(self, action: Callable[[], None]) -> None:
         """Do this when the turn is safe."""
@@ -65,7 +68,10 @@ class UnitOfWork:
     """Made by `Queues.begin`. Handed to `Queue.put(work=...)` and `Queue.settle(work=...)`; `publish` is for topics."""
 
     def __init__(self, queues: UnitOfWorkHost, limit: int, *, moves: bool, account: Account | None) -> None:
-        """`moves`: what it gets, it puts elsewhere, so nobody has got it. Memory is charged to an account."""
+        """`moves`: it only moves messages to another queue, so gets are not counted.
+
+        Memory is charged to the account.
+        """
         self._hold = account.hold(_COST) if account is not None else None
         if account is not None and self._hold is None:
             raise Refused(refusal.FULL, "there is no memory for another unit of work")
@@ -75,7 +81,7 @@ class UnitOfWork:
         self._puts: dict[Queue, list[Entry]] = {}
         self._gets: dict[Queue, list[Entry]] = {}
         self._refused: list[tuple[Queue, list[Entry], Outcome, Consumer | None]] = []
-        """What was settled otherwise than accepted."""
+        """Messages that were settled, but not accepted."""
         self._publications: list[Callable[[], None]] = []
         self._count = 0
         self._size = 0
@@ -86,7 +92,10 @@ class UnitOfWork:
             queues.works.open += 1
 
     def publish(self, count: int, action: Callable[[], None], size: int = 0) -> Refusal | None:
-        """Do this at the commit: a publication of so many messages, of `size` bytes. What it stores is part of it."""
+        """Do this at the commit: a publication of `count` messages of `size` bytes.
+
+        What it stores is part of the group.
+        """
         if too_much := self._add(count, size, size):
             return too_much
         self._publications.append(action)
@@ -94,7 +103,7 @@ class UnitOfWork:
 
     def add_puts(self, queue: Queue, entries: list[Entry]) -> Refusal | None:
         """Put these at the commit; called by the queue."""
-        # What is not persistent has been charged to the queue.
+        # Messages that are not persistent are charged to the queue already.
         kept = sum([entry.size for entry in entries if entry.offset == NOT_STORED])
         if too_much := self._add(len(entries), sum([entry.size for entry in entries]), kept):
             return too_much
@@ -104,7 +113,7 @@ class UnitOfWork:
     def add_settled(self, queue: Queue, entries: list[Entry], outcome: Outcome, consumer: Consumer | None) -> None:
         """Settle these at the commit; called by the queue.
 
-        Nobody waits for an answer to this. So when it is too much, it is the commit that is refused.
+        A settlement has no answer that could refuse it. So if it is too much, the commit is refused.
         """
         if self.over:
             queue.back(entries, FAILED, consumer)
@@ -119,7 +128,7 @@ class UnitOfWork:
             self._refused.append((queue, entries, outcome, consumer))
 
     def _add(self, count: int, size: int = 0, kept: int = 0) -> Refusal | None:
-        """Count messages, of `size` bytes, `kept` of which are in memory because of the unit of work."""
+        """Count messages of `size` bytes, of which `kept` bytes are in memory because of the unit of work."""
         if self.over:
             return Refusal(refusal.ROLLED_BACK, "the unit of work is over")
         if self._count + count > self._limit:
@@ -135,10 +144,10 @@ class UnitOfWork:
         self._size += size
         return None
 
-    # The end of it
+    # The end.
 
     def commit(self, done: Callable[[Refusal | None], None]) -> None:
-        """Do all of it. `done(None)` is called when it is safe, `done(refusal)` if nothing of it has happened."""
+        """Commit. `done(None)` is called when it is safe, `done(refusal)` if it was rolled back instead."""
         if obstacle := self._obstacle():
             self.roll_back()
             done(obstacle)
@@ -178,7 +187,7 @@ class UnitOfWork:
         done(None)
 
     def _obstacle(self) -> Refusal | None:
-        """Why it cannot be done."""
+        """Why it cannot be committed; None if it can."""
         if self.over:
             return Refusal(refusal.ROLLED_BACK, "the unit of work is over")
         if self._too_much is not None:
@@ -190,7 +199,7 @@ class UnitOfWork:
 
     @property
     def _is_stored(self) -> bool:
-        """Whether the log has to know of it."""
+        """Whether it has something to store."""
         return any(entry.offset == NOT_STORED for entries in self._puts.values() for entry in entries) or any(
             entry.offset >= 0 for entries in self._gets.values() for entry in entries
         )
@@ -216,9 +225,9 @@ class UnitOfWork:
         self._hold = None
 
     def roll_back(self, outcome: Outcome = FAILED) -> None:
-        """Forget the puts, and give the gets back to their places: each counts as a failed delivery.
+        """Drop the puts, and return the gets to their places: each counts as a failed delivery.
 
-        The outcome is LOST if nobody asked for it, because the client is gone.
+        The outcome is LOST if the client has disconnected without asking for it.
         """
         if self.over:
             return
@@ -227,7 +236,7 @@ class UnitOfWork:
         for queue, entries in self._puts.items():
             queue.forget_puts(entries)
         for queue, entries in self._gets.items():
-            if self._moves:  # whoever wanted to move them still has them
+            if self._moves:  # the caller that wanted to move them still has them locked
                 for entry in entries:
                     entry.state = TAKEN
             else:

@@ -1,9 +1,9 @@
-"""What aggregation nodes remember between messages.
+"""The durable state of aggregations.
 
-Everything is keyed by identifiers that come out the same if a message is taken again, so that doing a step twice is
-doing it once. Commit the store *before* the messages of the same unit of work: if the program dies in between, the
-message comes again, and the step finds what it did. That holds for time-outs, too: a message has to be the occasion of
-each, which says by its identifier whether it is the one that ended the aggregation, or another about the same.
+Every step is idempotent: its keys are identifiers that are equal when a message is processed again. Commit the store
+*before* the messages of the same unit of work: if the process dies in between, the message is redelivered, and the step
+finds what it did before. Time-outs follow the same rule: each is triggered by a message (the *occasion*), whose
+identifier tells whether it is the one that ended the aggregation or a duplicate.
 """
 
 import json
@@ -59,36 +59,36 @@ class AggregationStore(Protocol):
     """Durable state of aggregations, for one instance of a flow. Times are seconds since 1970."""
 
     def begin(self, aggregate: bytes, name: str, now: float, timeout: float) -> None:
-        """An aggregation of this name begins; a timeout of 0 is never."""
+        """Begin an aggregation of this name; a timeout of 0 means none."""
 
     def request(self, aggregate: bytes, folder: str, message_id: bytes) -> None:
         """A request was sent; replies to it have its identifier as their correlation identifier."""
 
     def launch(self, aggregate: bytes, launched_by: bytes) -> Aggregate | None:
-        """All requests have been recorded. The aggregate, if all replies have overtaken this."""
+        """Note that all requests are recorded. Return the aggregate if all replies have arrived already."""
 
     def requests(self, aggregate: bytes) -> int:
         """How many requests an aggregation has."""
 
     def reply(self, name: str, envelope: Envelope) -> tuple[Match, Aggregate | None]:
-        """Record a reply; with the aggregate, if it completes it."""
+        """Record a reply; return the aggregate, too, if this reply completes it."""
 
     def keep_unknown(self, name: str, envelope: Envelope, until: float) -> None:
         """Keep a reply whose request is not known yet."""
 
     def due(self, name: str, now: float) -> list[Expired]:
-        """What has timed out by now, oldest first."""
+        """Return what has timed out by now, oldest first."""
 
     def expire(self, aggregate: bytes, occasion: bytes) -> Aggregate | None:
-        """End an aggregation as it is; None if it has ended otherwise than on this occasion."""
+        """End an aggregation as it is; None if it was ended by another occasion."""
 
     def take_unknown(self, key: bytes, occasion: bytes) -> Envelope | None:
-        """Take out a reply that was kept; None if it is not there, or was taken out on another occasion."""
+        """Remove a reply that was kept; None if there is none, or if another occasion has removed it."""
 
     def forget(self, before: float) -> None:
         """Forget aggregations that began before this time and have ended, and unknown replies that were taken out.
 
-        Until then they are remembered, in case what ended them comes again.
+        Until then they are kept, in case the message that ended them is redelivered.
         """
 
     @property
@@ -293,11 +293,11 @@ class SqliteAggregationStore:
 
     def _begin_unit(self) -> None:
         if not self._connection.in_transaction:
-            # IMMEDIATE: two instances that both read first and then write would end in a deadlock
+            # IMMEDIATE takes the write lock at once: two instances that read first and then write would deadlock
             self._connection.execute("BEGIN IMMEDIATE")
 
     def _row(self, sql: str, values: tuple[Any, ...]) -> tuple[Any, ...] | None:
-        # Within the unit, so that what is decided on what was read still holds when it is committed.
+        # Reads run in the transaction, too, so that decisions based on them still hold at the commit.
         self._begin_unit()
         row: tuple[Any, ...] | None = self._connection.execute(sql, values).fetchone()
         return row

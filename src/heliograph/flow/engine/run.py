@@ -1,4 +1,4 @@
-"""One message on its way through a flow: the assembly that nodes hand on, the run, and what a flow uses from outside.
+"""The state of one message in a flow: the assembly that nodes pass on, the run, and the resources of the host.
 
 An assembly is never changed in place: `with_message` and its kind make another one. A run is changed by the nodes that
 its message reaches, in the order in which they are reached, by one thread. Effects stay in a run even if an exception
@@ -133,9 +133,10 @@ class Run:
         self.handled = (*self.handled, record)
 
     def new_identifier(self) -> bytes:
-        """An identifier for a message that the flow makes: the same again if the message that came in is taken again.
+        """Return an identifier for a message that the flow creates; it is equal when the input message is processed
+        again.
 
-        That is what makes it safe to record requests of an aggregation before the unit of work is known to be complete.
+        This makes it safe to record requests of an aggregation before the unit of work is known to be complete.
         """
         self._sequence += 1
         seed = self.origin.message_id or self.origin.place or uuid4().bytes

@@ -1,4 +1,4 @@
-"""What a host remembers of messages until they come again: failed attempts, and refused effects."""
+"""What a host remembers about messages until their redelivery: failed attempts and refused effects."""
 
 import threading
 from collections.abc import Hashable, Sequence
@@ -43,14 +43,14 @@ class Attempts:
         return bool(counts) and any(envelope.message_id in counts for envelope in envelopes)
 
     def failed(self, message_id: bytes) -> None:
-        """Once more. Messages without an identifier are left to the server to count."""
+        """Count a failure. Messages without an identifier are counted by the server only."""
         if not message_id:
             return
         with self._lock:
             self._counts[message_id] = self._counts.get(message_id, 0) + 1
 
     def forget(self, message_id: bytes) -> None:
-        """It is done with."""
+        """Forget a message that is done."""
         if self._counts:
             self._counts.pop(message_id, None)
 
@@ -71,7 +71,7 @@ class RefusalMemory:
         self._refusals: BoundedDict[Hashable, Refusals] = BoundedDict(_MOST_REFUSALS)
 
     def take(self, key: Hashable) -> Refusals | None:
-        """What the flow is told in the next attempt."""
+        """Return the refusals for the next attempt."""
         return self._refusals.pop(key, None) if self._refusals else None
 
     def add(self, key: Hashable, known: Refusals, refused: Refusals) -> bool:
@@ -86,7 +86,7 @@ def is_new(refused: Refusals, known: Refusals) -> bool:
 
 
 class BatchSize:
-    """How many messages of a queue are taken together."""
+    """The size of batches from a queue: one message for a while after a failed batch, otherwise the maximum."""
 
     def __init__(self, most: int) -> None:
         self._most = most

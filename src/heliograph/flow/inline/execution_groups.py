@@ -189,7 +189,7 @@ def _group_main(
     measured: bool,
 ) -> None:
     """The main function of a process. It ends with its parent, whose end of the pipe closes then."""
-    # The parent decides; signals of the terminal go to all processes.
+    # Ignored here: a terminal sends signals to all processes, but the parent decides when to stop.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())

@@ -1,4 +1,4 @@
-"""Requests that come in: they wait for an instance to take them, and then for the flow's answer."""
+"""HTTP requests: each waits for an instance that processes it, and then for the flow's answer."""
 
 import queue
 import threading
@@ -32,7 +32,7 @@ class Request:
 
 @dataclass(slots=True)
 class Answer:
-    """What is said to a request."""
+    """The answer to a request."""
 
     status: int
     body: bytes = b""
@@ -65,7 +65,7 @@ class Requests:
         self._waiting: dict[bytes, _Waiting] = {}
 
     def handle(self, request: Request) -> Answer:
-        """Have a flow answer it."""
+        """Queue a request and wait for the flow's answer."""
         at_path = [node for node in self._nodes if _takes(node.properties["path"], request.path)]
         if not at_path:
             return plain(404, f"There is nothing at {request.path}.")
@@ -94,7 +94,7 @@ class Requests:
             return None
 
     def is_waiting(self, identifier: bytes) -> bool:
-        """Whether anybody still wants an answer."""
+        """Whether the client still waits for an answer."""
         return identifier in self._waiting
 
     def respond(self, effect: Respond) -> bool:
@@ -141,7 +141,7 @@ class RequestConsumer:
         )
 
     def close(self) -> None:
-        """Answer what has been asked already."""
+        """Answer the requests that wait."""
         while (found := self._requests.take(self._node.name, 0)) is not None:
             self._carry_out(*found)
 

@@ -1,4 +1,4 @@
-"""Instances: each is a thread with a connection, databases and units of work of its own."""
+"""Instances: threads, each with its own connection, databases and units of work."""
 
 import logging
 import threading
@@ -69,7 +69,7 @@ class Instance:
     def __init__(self, process: Process, node: NodeDefinition | None, number: int) -> None:
         self._process = process
         self._node = node
-        # The same after a restart: what was claimed or prepared belongs to it again.
+        # The name is the same after a restart, so that the instance finds what it has claimed or prepared.
         self.name = f"{process.group}.{number}.{node.name if node else 'timers'}"
         self.statistics = FlowStatistics()
         self.problem: Problem | None = None
@@ -97,7 +97,7 @@ class Instance:
             process.stop.wait(backoff.pause())
 
     def _give_up(self, problem: Problem) -> None:
-        """Another attempt would end in the same way: the flow stops, and its user is told why."""
+        """Stop the flow with this reason, because another attempt would fail in the same way."""
         self.problem = problem
         self._process.stop.set()
 
@@ -177,7 +177,7 @@ class Instance:
 
 
 def start_all(instances: list[Instance]) -> None:
-    """Start them, and wait until each is at work or has told why not."""
+    """Start all instances, and wait until each is working or has reported why it cannot."""
     for instance in instances:
         instance.thread.start()
     for instance in instances:

@@ -1,4 +1,4 @@
-"""The way out to the server: messages are put in runs, within the unit of work or outside of it."""
+"""Output to the server: messages are sent in runs, within the unit of work or outside of it."""
 
 import logging
 import re
@@ -69,7 +69,7 @@ def destination_of(effect: Effect) -> str:
 
 
 class _Run:
-    """Messages on their way to one place."""
+    """Messages in flight to one destination."""
 
     __slots__ = ("effects", "payloads", "place", "readdressing", "receipt", "transactional")
 
@@ -97,7 +97,7 @@ class ServerOutput:
         self._refused: list[tuple[Message, str]] = []
 
     def send(self, effects: Sequence[Message], *, transactional: bool) -> None:
-        """Send them. What the server says is known to `refused`."""
+        """Send messages. `refused` waits for the server's answers."""
         now = round(time.time() * 1000)
         runs: dict[tuple[type, str], _Run] = {}
         for effect in effects:
@@ -120,7 +120,7 @@ class ServerOutput:
                 self._under_way.append(run)
 
     def refused(self) -> list[tuple[Message, str]]:
-        """Wait for the answers to all that was sent: what the server, or the message itself, did not allow, and why."""
+        """Wait for the answers to all messages that were sent; return those that were refused, and why."""
         under_way, self._under_way = self._under_way, []
         for run in under_way:
             assert run.receipt is not None
@@ -132,7 +132,7 @@ class ServerOutput:
         return refused
 
     def forget(self) -> None:
-        """Nobody wants to know any more what becomes of what was sent."""
+        """Forget the messages in flight: their outcome does not matter any more."""
         self._under_way = []
         self._refused = []
 
@@ -154,7 +154,7 @@ class ServerOutput:
         return self._plain
 
     def _forget(self, place: Destination, transactional: bool) -> None:
-        """Its link may be gone for good; the next one is made anew."""
+        """Drop a producer whose link may be closed; the next use creates another."""
         producer = self._producers.pop((transactional, place), None)
         if producer is not None:
             producer.close()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sqlalchemy import URL
 
 
-# SQLAlchemy takes longer to import than all the rest of a small flow, and many flows have no database.
+# Imported on demand: SQLAlchemy takes longer to import than a small flow, and many flows have no database.
 
 EMBEDDED = "flow"
 """The file of the data source without a name."""
@@ -184,7 +184,7 @@ class Databases:
 
     def _end_by_itself(self, source: str) -> Connection:
         connection = self.connection(source)
-        if connection.spoilt:  # it is all done again; nothing of it may stay
+        if connection.spoilt:  # the unit of work will be repeated with care, so nothing of it may stay
             raise DatabaseError(f"data source {source}: a statement of the transaction has failed", SPOILT)
         self._ended = True
         self.take_care(True)

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     import psycopg
 
 
-# The `?` of ESQL's SQL, as drivers want it.
+# ESQL marks parameters with `?`; drivers want `%s`.
 
-# What may hide a question mark or a percent sign that is none: strings, names, comments.
+# Strings, names and comments may contain question marks and percent signs that are not parameters.
 _PIECES = re.compile(
     r"""'(?:[^']|'')*' | "(?:[^"]|"")*" | --[^\n]* | /\*.*?\*/ | \$(\w*)\$.*?\$\1\$ | \? """, re.VERBOSE | re.DOTALL
 )
@@ -141,7 +141,7 @@ class PostgresqlConnection:
         if self.warnings:
             self.warnings = []
         if self._changed and self.in_transaction and self.careful:
-            # After an error PostgreSQL undoes the whole transaction, unless there is a place to go back to.
+            # After an error PostgreSQL refuses the rest of the transaction, unless it is rolled back to a savepoint.
             self._do(f"RELEASE {_SAVEPOINT}; SAVEPOINT {_SAVEPOINT}" if self._saved else f"SAVEPOINT {_SAVEPOINT}")
             self._saved, self._changed = True, False
         try:

@@ -115,7 +115,7 @@ class SqliteConnection:
         return self._driver.in_transaction
 
     def begin(self) -> None:
-        # At once for writing: to ask for it later could be refused, if another connection has written meanwhile.
+        # Take the write lock at once: asking for it later fails if another connection has written meanwhile.
         try:
             self._run("BEGIN IMMEDIATE")
         except sqlite3.Error as error:

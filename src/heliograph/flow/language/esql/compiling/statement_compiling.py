@@ -21,8 +21,8 @@ from heliograph.flow.language.esql.compiling.python_names import Binding, Bindin
 
 _LOOPS = (syntax.While, syntax.Repeat, syntax.Loop, syntax.For)
 _DEEPEST_REWRITTEN = 4
-"""How many loops in each other are written again and again: each is, for every time that the one around it is. Those
-further inside keep no paths."""
+"""The depth of nested loops that are generated in several passes: each level multiplies the passes. Loops further
+inside keep no paths."""
 
 
 def body(context: Context, statements: syntax.Body) -> None:
