@@ -1,4 +1,4 @@
-"""What sending and receiving links have in common: from attach to detach.
+"""The base of sending and receiving links: from attach to detach (AMQP part 2, section 2.6).
 
 A link is begun by an attach of either side and exists for both when the other has answered. It ends with a detach of
 each side. What is known of that is in five flags, which only ever go from false to true:

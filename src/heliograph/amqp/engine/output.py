@@ -1,4 +1,4 @@
-"""Where sessions and links leave what they have for the peer (bytes) and for the owner (events).
+"""The output of sessions and links: bytes for the peer and events for the owner.
 
 Everything above writes through one `ConnectionOutput` in the order in which it happens, so the order of frames on the
 wire is the order of calls. One thing is held back: dispositions are gathered into ranges until `flush`, which comes

@@ -1,4 +1,4 @@
-"""Our side of a link is the receiver.
+"""A link on which we are the receiver.
 
 A delivery is one transfer or several; the session takes none that begins before the one before it on the same link has
 ended. Its first transfer uses one credit and fixes its number. What has come of it is `unfinished` until the last

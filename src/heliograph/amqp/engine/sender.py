@@ -1,4 +1,4 @@
-"""Our side of a link is the sender."""
+"""A link on which we are the sender."""
 
 from collections.abc import Sequence
 from typing import Protocol

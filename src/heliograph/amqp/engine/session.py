@@ -1,4 +1,4 @@
-"""A session: a window for frames each way, and links.
+"""A session (AMQP part 2, section 2.5): a window of transfer frames in each direction, and links.
 
 A session is begun by a begin of either side; `remote` is the peer's, and null until it has come. Links may be attached
 before that. It ends with an end of each side: `ending` when ours has gone out, `gone` as soon as either has. From then

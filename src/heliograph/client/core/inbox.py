@@ -9,7 +9,8 @@ USELESS_HERE = Modified(delivery_failed=True, undeliverable_here=True)
 
 
 class Inbox:
-    """What one incarnation of a link brought. A message keeps hold of its own, so a late acknowledgement does no harm.
+    """The deliveries of one attachment of a link. After a reconnection there is a new inbox; a message refers to the
+    inbox it came from, so a late acknowledgement has no effect.
 
     The queues are safe to use from two threads: the application takes from `ready`, and the core empties the others.
     """
@@ -44,7 +45,7 @@ def settle(inbox: Inbox, deliveries: list[Delivery], state: DeliveryState) -> No
 
 
 def begun(inbox: Inbox, deliveries: list[Delivery]) -> None:
-    """Report that the application has received these. If it crashes now, these have failed, and later ones not."""
+    """Report that the application has received these: if it crashes now, only these count as failed deliveries."""
     if inbox.link is not None:
         inbox.link.begun(deliveries[0].number, deliveries[-1].number)
 

@@ -29,7 +29,7 @@ class LinkOwner(Protocol):
 
 
 class LinkEnd(Generic[L]):
-    """What senders and receivers have in common. `what` names it in messages for people."""
+    """Base of senders and receivers. `what` names the link in error messages."""
 
     def __init__(self, session: LinkOwner, what: str) -> None:
         self.session = session
@@ -43,7 +43,7 @@ class LinkEnd(Generic[L]):
         self._attaching: Pending[L] | None = None
         self._detaching: Pending[None] | None = None
 
-    # What each kind of link does in its own way.
+    # To be implemented by each kind of link.
 
     def make_link(self) -> L:
         """Attach to the session as it is now."""
@@ -60,10 +60,10 @@ class LinkEnd(Generic[L]):
         """The peer or an error has closed the link."""
 
     def released(self) -> None:
-        """It is closed, for whatever reason: names that it had may be used again."""
+        """The link is closed, for any reason: its names may be used again."""
 
     def pump(self) -> None:
-        """Move what waits; called once for each turn in which there was something to move."""
+        """Move waiting messages; called once in each turn after a `touch`."""
 
     def flowed(self) -> None:
         """The peer gave credit, or used up ours."""
@@ -72,7 +72,7 @@ class LinkEnd(Generic[L]):
         """Take received messages."""
 
     def settled(self, first: int, last: int, state: object, settled: bool) -> None:
-        """The peer says what became of deliveries."""
+        """The peer has reported the outcome of deliveries."""
 
     # The life of a link.
 
@@ -94,7 +94,7 @@ class LinkEnd(Generic[L]):
         if self.is_refusal(link):
             return
         if self._attaching is None:
-            # Too late: nobody waits for it any more.
+            # The answer is late: the link was closed while it was awaited.
             link.context = None
             link.detach()
         else:
@@ -119,7 +119,7 @@ class LinkEnd(Generic[L]):
         self.session.expects(self)
         try:
             await self.connection.ask(self._detaching, f"closing {self.what}")
-        except Interrupted:  # a link that went with its connection is closed as well
+        except Interrupted:  # a link that was lost with its connection counts as closed
             pass
         finally:
             self.session.expects_no_more(self)

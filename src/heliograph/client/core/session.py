@@ -1,4 +1,4 @@
-"""A session: producers, consumers, and one rule for acknowledging or one unit of work.
+"""A session: producers and consumers with a common acknowledge mode or a common unit of work.
 
 It outlives network connections: `interrupted` when one is lost, `restore` when the next one is there. What the
 application received on the lost one can no longer be acknowledged, and comes again; a unit of work that had something
@@ -159,7 +159,7 @@ class SessionCore(SessionLinks):
     # Links.
 
     def forget_consumer(self, consumer: ReceiverEnd) -> None:
-        """It is about to be closed and will not be attached again."""
+        """Remove a consumer that is being closed, so that it is not attached again."""
         if consumer in self._links:
             self._links.remove(consumer)
 
@@ -193,7 +193,7 @@ class SessionCore(SessionLinks):
     # Messages.
 
     def taken(self, inbox: Inbox, deliveries: list[Delivery]) -> None:
-        """The application received these."""
+        """Note that the application has received these messages; what follows depends on the acknowledge mode."""
         if deliveries[0].settled:
             return
         if self.reports_received:
@@ -245,7 +245,7 @@ class SessionCore(SessionLinks):
             consumer.absorb()
 
     async def when_settled(self, inbox: Inbox, detach: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Detach a closed consumer: now, or when the application has settled what it has of it."""
+        """Detach a closed consumer: now, or when the application has settled all messages that it received from it."""
         if self._holds(inbox):
             self._lingering.append((inbox, detach))
         else:
@@ -288,7 +288,7 @@ class SessionCore(SessionLinks):
             self._new_unit()
 
     async def _sent(self) -> BaseException | None:
-        """Wait for messages on their way; the first failure of any in this unit of work, or None."""
+        """Wait for messages in flight; return the first failure in this unit of work, or None."""
         await self.finish_sending()
         return None if self.transaction is None else self.transaction.failure
 

@@ -1,8 +1,8 @@
 """The links of a session, attached again after each loss of the connection.
 
-A link is in one list or the other: in `_arriving` while it is attached for the first time, in `_links` from then on
-until it is removed. Whoever waits for the server's answer about a link is in `_expecting` besides, so that the end of
-the session reaches them.
+A link is in exactly one list: in `_arriving` while it is attached for the first time, in `_links` from then on until it
+is removed. A link that waits for an answer of the server is in `_expecting`, too, so that it is told when the session
+ends.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""The client's end of a session; the package's docstring has its theory of operation."""
+"""The client's end of an MQTT session. The theory of operation is in the docstring of the package."""
 
 from collections.abc import Iterable, Sequence
 from math import inf
