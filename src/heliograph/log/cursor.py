@@ -93,6 +93,7 @@ class Cursor:
         self.next = first + count
         self.bytes += size
         if self.chunks:
+            # The last chunk is extended while it stays short enough to be read at once.
             last = self.chunks[-1]
             # Messages in the same group of records are read together anyway, whatever the size.
             if last.next == first and (end == last.end or (start >= last.end and end - last.start <= CHUNK_SIZE)):

@@ -140,6 +140,7 @@ def decode_mixed_messages(body: bytes, count: int) -> MixedMessages:
             f"expected a record of packets of several topics (form {MIXED_PACKETS}), found form {form}"
         )
     publishers = count if columns & _PUBLISHERS else 0
+    # One layout for all columns, so that a single call unpacks them.
     layout = struct.Struct(f"<{count}I{count}H{count}H{publishers}I")
     at = _HEAD.size + _RECEIVER_SIZE * n
     found = layout.unpack_from(body, at)

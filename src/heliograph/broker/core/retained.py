@@ -73,6 +73,7 @@ class _Branch:
             self.last = before
         else:
             after.previous = before
+        # `next` stays on purpose: a walk may stand on this branch.
         branch.previous = None
 
 

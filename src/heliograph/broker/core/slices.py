@@ -99,6 +99,7 @@ class Slices:
         outlet = None
         for _ in range(len(self._row)):
             work = self._row.popleft()
+            # `drop` leaves the work in the row, where finding it would take a search.
             if work.dropped:
                 continue
             outlet = self._defects.serving = work.outlet

@@ -166,6 +166,7 @@ class Span:
             if count == 1 and not dup:  # for one packet, joining three pieces is faster than a column-wise write
                 return data[:id_at] + ID_BYTES[2 * first_id : 2 * first_id + 2] + data[id_at + 2 :]
             run = bytearray(data)
+            # Column-wise: one slice assignment sets the first byte of all packets.
             if dup:
                 run[0::stride] = bytes((0x38 | qos << 1,)) * count
         else:

@@ -92,6 +92,7 @@ class Delivery:
         if not backlog:
             return
         now = self._services.now()
+        # A copy, because entries are removed below.
         for subscription in list(backlog):
             buffer = subscription.buffer
             if buffer is not None and buffer.count:
@@ -111,6 +112,7 @@ class Delivery:
         window = session.window
         if window is None:
             return
+        # The client has these messages; only PUBCOMP is missing, so PUBREL is sent again.
         for first, count in window.released:
             self._turn.write(session.outlet, ack_run(PUBRELS, first, count))
         window.hold_all()

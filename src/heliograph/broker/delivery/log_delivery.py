@@ -118,6 +118,7 @@ class LogDelivery:
             return span.count
         assert spool is not None
         limits = self._services.limits
+        # The spool counts for its own statistics; the difference is added to those of the broker.
         rejected, discarded = spool.rejected, spool.discarded
         accepted = spool.accept(span.count, len(span.data), limits)
         self._services.stats.rejected += spool.rejected - rejected

@@ -58,6 +58,7 @@ class MemoryDelivery:
         rendered: Rendered = {}
         count = span.count
         receivers = route.volatile if span.qos else route.subscriptions
+        # All messages count as taken: the receivers get them in later turns.
         if len(receivers) > WIDE:
             self._wide.deliver(span, receivers, publisher, self.offer)
             receivers, taken = (), count

@@ -246,6 +246,7 @@ class Consumers:
             turns -= 1
             state = row[0]
             credit = state.consumer.credit
+            # It lines up again in `serve`, when its credit grows.
             if credit <= 0:
                 row.popleft()
                 state.ready = False
@@ -281,6 +282,7 @@ class Consumers:
                     state.consumer.deliver(entries)
                 except Exception:
                     queue.could_not_deliver(state.consumer, entries)
+                # `deliver` may have removed the consumer or used up its credit.
                 if most <= 0 or state.consumer not in self._states:
                     break
                 most = min(most, state.consumer.credit)

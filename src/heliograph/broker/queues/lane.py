@@ -56,6 +56,7 @@ class Lane:
             return self._stragglers[0]
         if not self.count:
             return None
+        # There is an entry, as `count` is not 0 and there are no stragglers.
         while self._slots[self._head] is None:
             self._head += 1
         return self._slots[self._head]
@@ -104,6 +105,7 @@ class Lane:
                 if (entry := slots[at]) is not None:
                     taken.append(entry)
                 at += 1
+        # Holes keep the places of all other entries; `_cut` removes them later.
         slots[head:at] = [None] * (at - head)
         self._head = at
         self.count -= number
@@ -135,6 +137,7 @@ class Lane:
             else:
                 slots[at] = entry
                 self._head = min(self._head, at)
+        # Their places were cut off while they were taken.
         if late:
             late.sort(key=_place_of)
             if not self._stragglers or self._stragglers[-1].place < late[0].place:  # the most frequent case

@@ -162,6 +162,8 @@ class UnitOfWork:
             return
         try:
             with self._queues.together():
+                # From here on, what publications put into queues stays invisible until the group is safe
+                # (`Queues.place`).
                 self._queues.committing = True
                 try:
                     self._write(writes)

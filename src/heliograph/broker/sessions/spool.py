@@ -60,6 +60,7 @@ class Spool:
     def accept(self, number: int, size: int, limits: Limits) -> int:
         """Make room for new messages as the limits demand. Returns how many of them, from the front, are accepted."""
         if limits.when_full is WhenFull.DISCARD_OLD:
+            # Whole chunks are discarded, because bytes are known per chunk only.
             while self.unsent.count and self._is_too_much(size, limits):
                 chunk = self.cursor.chunk_of(self.unsent.first)
                 self.discarded += self._acknowledge_oldest(chunk.next - self.unsent.first if chunk else 1)

@@ -391,6 +391,7 @@ class Window(Generic[R]):
             return 0
         assert self._sent_ids is not None
         for index, flight in enumerate(self.sent):
+            # Out of order: the flight is split into up to three parts, which keep its place in the queue.
             at = packet_id - flight.first
             if not 0 <= at < flight.count:
                 continue
@@ -414,6 +415,7 @@ class Window(Generic[R]):
         if last is not None and last[0] + last[1] == first:
             last[1] += count
         else:
+            # A list, because PUBCOMP shrinks it in place.
             self.released.append([first, count])
         if self._released_ids is not None:
             self._released_ids.update(range(first, first + count))

@@ -176,6 +176,7 @@ class HeldBack:
         for outlet, chunk in zip(turn.outlets[at : turn.at], turn.chunks[at : turn.at], strict=True):
             outlet.unsafe -= 1
             outlet.answered = now
+            # The connection of a finished outlet is closing: nothing more is written to it.
             if not outlet.finished:
                 chunks = outlet.chunks
                 if not chunks:

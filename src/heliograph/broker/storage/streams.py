@@ -158,6 +158,7 @@ class Stream:
 
         Whole chunks are deleted. The newest chunk is still growing, so it goes only if all of it is too old.
         """
+        # The limit is divided evenly, so that each partition can be retained by itself.
         share = self.options.retention_bytes / len(self.cursors)
         oldest = now - self.options.retention_age * 1000 if self.options.retention_age else 0
         for cursor in self.cursors:
@@ -280,6 +281,7 @@ class Streams:
             )
         del self.by_name[name]
         gone = set(stream.writers)
+        # Writers of a deleted stream must not write its index again.
         self._to_look_at = deque(writer for writer in self._to_look_at if writer not in gone)
         self._noted = deque(noted for noted in self._noted if noted[1] not in gone)
         return stream, messages

@@ -118,6 +118,7 @@ class PartitionIndexWriter:
         # The last chunk still grows: it is in the header, and becomes an entry when the next one begins.
         closed = max(0, len(cursor.chunks) - 1)
         gone = self._entries - bisect_left(cursor.chunks, self._indexed, hi=closed, key=_first_of)
+        # A new file if there is none yet, if chunks have moved, or if too many entries are of dropped chunks.
         anew = self._descriptor < 0 or now[2] != self._taken[2] or gone > max(_GONE_MOST, self._entries // 2)
         if anew:
             self._entries = self._indexed = 0
