@@ -3,16 +3,22 @@
 from types import TracebackType
 from typing import Self
 
-from configurations import BOTH
+from configurations import PLAIN, listener
 from heliograph.client import Message, connect
 from heliograph.client.management import management
 
-CONFIG = f"""{BOTH}
+
+def config_at(port: int) -> str:
+    """A server for MQTT, and for AMQP on this port, that keeps all messages."""
+    return f"""{PLAIN}{listener(protocol="amqp", port=port)}
 [[stream]]
 name = "all"
 filter = "#"
 partitions = 2
 """
+
+
+CONFIG = config_at(0)
 
 
 class QueueAdmin:

@@ -17,7 +17,7 @@ from heliograph.pipeline.sink.publishing import Publishing
 from heliograph.pipeline.sink.units import MOST_MESSAGES
 from heliograph.pipeline.sink.writing import BatchWriter
 from heliograph.server.access.passwords import PasswordFile
-from pipeline.sink.queue_server import CONFIG, QueueAdmin
+from pipeline.sink.queue_server import CONFIG, QueueAdmin, config_at
 from running import PATIENCE, RunningServer, Serve
 
 COLUMNS = ("payload",)
@@ -179,9 +179,9 @@ def test_a_server_that_is_not_there_is_named() -> None:
 
 def test_a_task_outlives_a_server_that_is_killed(serve: Serve) -> None:
     """The server dies when it has the first unit and a part of the second, and comes back."""
-    first = serve(CONFIG.replace('"amqp"\nport = 0', '"amqp"\nport = 0') + '[storage]\ndirectory = "data"\n')
+    first = serve(CONFIG + '[storage]\ndirectory = "data"\n')
     address = first.url("amqp")
-    config = CONFIG.replace('protocol = "amqp"\nport = 0', f'protocol = "amqp"\nport = {first.port_of("amqp")}')
+    config = config_at(first.port_of("amqp"))
     options = SinkOptions(server=address, queue="q")
     with QueueAdmin(address) as admin:
         admin.queue("q")
@@ -218,8 +218,7 @@ def test_a_task_waits_for_a_server_whose_pages_say_where_it_listens(serve: Serve
     """Nobody answers for a while: neither AMQP nor the pages."""
     storage = '[storage]\ndirectory = "data"\n'
     first = serve(CONFIG + storage)
-    config = CONFIG.replace('"amqp"\nport = 0', f'"amqp"\nport = {first.port_of("amqp")}')
-    config = config.replace("[http]\nport = 0", f"[http]\nport = {first.port_of('http')}")
+    config = config_at(first.port_of("amqp")).replace("[http]\nport = 0", f"[http]\nport = {first.port_of('http')}")
     address = first.url("amqp")
     options = SinkOptions(server=first.url("http"), queue="q")
     with QueueAdmin(address) as admin:

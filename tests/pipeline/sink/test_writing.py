@@ -14,7 +14,7 @@ from pyspark.sql.streaming import StreamingQuery
 
 from heliograph.log.streams.stream_reader import StreamReader
 from paho_client import PahoClient
-from pipeline.sink.queue_server import CONFIG, QueueAdmin
+from pipeline.sink.queue_server import CONFIG, QueueAdmin, config_at
 from pipeline.source.plants import wait_until
 from running import RunningServer, Serve
 
@@ -198,7 +198,7 @@ def test_a_query_outlives_a_server_that_is_killed(spark: SparkSession, serve: Se
     """The server dies while a task has rows in hand, and comes back on the same port."""
     storage = '[storage]\ndirectory = "data"\n'
     server = serve(CONFIG + storage)
-    again = CONFIG.replace('protocol = "amqp"\nport = 0', f'protocol = "amqp"\nport = {server.port_of("amqp")}')
+    again = config_at(server.port_of("amqp"))
     address = server.url("amqp")
     with QueueAdmin(address) as admin:
         admin.queue("q")
