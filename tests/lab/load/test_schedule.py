@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from heliograph.errors import Problem
@@ -67,6 +67,7 @@ pieces = st.lists(st.tuples(st.floats(0.01, 5), rates, slopes), min_size=1, max_
 
 @settings(max_examples=50, deadline=None)
 @given(pieces, st.floats(0.01, 1), st.floats(0, 0.99), st.floats(0, 20))
+@example([(1.0, 0.0, 1.0)], 1.0, 5e-324, 0.0)
 def test_count_and_due_agree(parts: list[tuple[float, float, float]], share: float, phase: float, at: float) -> None:
     made, start = [], 0.0
     for length, rate, slope in parts:

@@ -148,7 +148,8 @@ class Schedule:
                 if beyond >= segment.length:  # the border belongs to the next segment, if there is one
                     return NEVER
                 root = math.sqrt(max(0.0, segment.rate**2 + 2 * segment.slope * beyond))
-                passed = 2 * beyond / (segment.rate + root) if beyond else 0.0
+                # Where a rate rises from 0, a phase may be so small that its root is 0.
+                passed = 2 * beyond / (segment.rate + root) if segment.rate + root else 0.0
                 return int(min(segment.start + passed, NEVER))
         return NEVER
 
@@ -170,7 +171,7 @@ class Schedule:
         with np.errstate(divide="ignore", invalid="ignore"):
             root = np.sqrt(np.maximum(0.0, rate * rate + 2 * slope * beyond))
             passed = 2 * beyond / (rate + root)  # one form for all slopes, 0 included
-        passed[beyond <= 0] = 0
+        passed[(beyond <= 0) | (rate + root == 0)] = 0
         due = start + passed
         due[beyond >= length] = NEVER  # the border belongs to the next segment, if there is one
         times: Times = np.minimum(due, NEVER).astype(np.int64)
