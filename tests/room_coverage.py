@@ -37,8 +37,9 @@ def main(report: str) -> int:
     floors: dict[str, float] = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["heliograph"]["coverage"]
     reached = coverage_of_rooms(json.loads(Path(report).read_text()), list(floors))
     print(f"{'room':16} {'covered':>8} {'floor':>6}")
-    for room, percent in sorted(reached.items()):
-        print(f"{room:16} {percent:7.1f}% {floors.get(room, 0):5}%{'  BELOW' if percent < floors.get(room, 0) else ''}")
+    for room, floor in sorted(floors.items()):
+        percent = reached.get(room, 0)
+        print(f"{room:16} {percent:7.1f}% {floor:5}%{'  BELOW' if percent < floor else ''}")
     below = [room for room, floor in floors.items() if reached.get(room, 0) < floor]
     if below:
         print(f"coverage is below the floor: {', '.join(below)}")
